@@ -12,9 +12,9 @@ enum class ErrorKind {
   kNotFound,         ///< A file, folder or named model does not exist.
   kIo,               ///< The operating system refused: permissions, full disk, short read.
   kCorrupt,          ///< A file's bytes contradict their format, or two files contradict each other.
-  kUnsupported,      ///< Well formed, but outside what lanner runs (unknown model_type, dtype, template feature).
-  kOutOfMemory,      ///< Memory could not be had.
-  kInternal,         ///< A bug in lanner: a shape or invariant its own code broke.
+  kUnsupported,  ///< Well formed, but outside what lanner runs (unknown model_type, dtype, template feature).
+  kOutOfMemory,  ///< Memory could not be had.
+  kInternal,     ///< A bug in lanner: a shape or invariant its own code broke.
 };
 
 /// The one exception type. The message is one line in the user's words: where, what was found, what was

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "core/buffer.h"
+#include "core/tensor.h"
+
+namespace lanner {
+
+/// Scratch of one step: allocation is a pointer bump, release is a rewind to a mark. Blocks are kept for the
+/// next step, so a steady state allocates nothing.
+class Arena {
+ public:
+  /// A position to rewind to.
+  struct Mark {
+    std::size_t block = 0;
+    std::size_t used_bytes = 0;
+  };
+
+  Arena() = default;
+  Arena(Arena&&) = default;
+  Arena& operator=(Arena&&) = default;
+
+  /// Uninitialised memory aligned to 64 bytes, valid until a rewind below it.
+  void* allocate(std::size_t size_bytes);
+  /// Uninitialised float tensor.
+  Tensor floats(const Shape& shape);
+
+  Mark mark() const { return {block_, used_bytes_}; }
+  void rewind(Mark mark) {
+    block_ = mark.block;
+    used_bytes_ = mark.used_bytes;
+  }
+  void reset() { rewind({}); }
+  /// Bytes held from the system.
+  std::size_t capacity_bytes() const;
+
+ private:
+  std::vector<Buffer> blocks_;
+  std::size_t block_ = 0;
+  std::size_t used_bytes_ = 0;
+};
+
+/// Rewinds an arena to where it was when the scope began.
+class [[nodiscard]] ArenaScope {
+ public:
+  explicit ArenaScope(Arena& arena) : arena_(arena), mark_(arena.mark()) {}
+  ~ArenaScope() { arena_.rewind(mark_); }
+  ArenaScope(const ArenaScope&) = delete;
+  ArenaScope& operator=(const ArenaScope&) = delete;
+
+ private:
+  Arena& arena_;
+  Arena::Mark mark_;
+};
+
+}  // namespace lanner

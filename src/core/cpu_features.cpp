@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "core/cpu_features.h"
+
+namespace lanner {
+
+std::string_view name(Isa isa) {
+  switch (isa) {
+    case Isa::kReference:
+      return "reference";
+    case Isa::kAvx2:
+      return "avx2";
+    case Isa::kAvx512:
+      return "avx512";
+    case Isa::kNeon:
+      return "neon";
+  }
+  return "?";
+}
+
+std::optional<Isa> parse_isa(std::string_view text) {
+  for (Isa isa : {Isa::kReference, Isa::kAvx2, Isa::kAvx512, Isa::kNeon})
+    if (name(isa) == text) return isa;
+  return std::nullopt;
+}
+
+bool cpu_supports(Isa isa) {
+  switch (isa) {
+    case Isa::kReference:
+      return true;
+#if defined(__x86_64__)
+    case Isa::kAvx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+             __builtin_cpu_supports("f16c");
+    case Isa::kAvx512:
+      return cpu_supports(Isa::kAvx2) && __builtin_cpu_supports("avx512f") &&
+             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl");
+#elif defined(__aarch64__)
+    case Isa::kNeon:
+      return true;
+#endif
+    default:
+      return false;
+  }
+}
+
+std::vector<Isa> supported_isas() {
+  std::vector<Isa> isas;
+  for (Isa isa : {Isa::kReference, Isa::kAvx2, Isa::kAvx512, Isa::kNeon})
+    if (cpu_supports(isa)) isas.push_back(isa);
+  return isas;
+}
+
+Isa detect_isa() { return supported_isas().back(); }
+
+}  // namespace lanner

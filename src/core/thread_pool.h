@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace lanner {
+
+/// Persistent workers for splitting one operation. The caller works too, so a pool of 1 has no workers.
+/// Ranges are split statically; callers split outputs, never one sum, so results do not depend on the number
+/// of threads. run() must not be called from two threads at once or from inside a task.
+class ThreadPool {
+ public:
+  /// threads >= 1, counting the caller.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  /// Calls body(begin, end, thread) for contiguous parts of [0, count), one part per thread, each part a
+  /// multiple of `grain` long but the last. Returns when all are done. body must not throw.
+  template <typename Body>
+  void split(std::size_t count, std::size_t grain, Body&& body) {
+    using Plain = std::remove_reference_t<Body>;
+    run({count, grain, const_cast<void*>(static_cast<const void*>(&body)),
+         [](void* context, std::size_t begin, std::size_t end, int thread) {
+           (*static_cast<Plain*>(context))(begin, end, thread);
+         }});
+  }
+
+  /// Calls body(index, thread) for every index of [0, count), handed out one at a time. For uneven items.
+  template <typename Body>
+  void each(std::size_t count, Body&& body) {
+    std::atomic<std::size_t> next{0};
+    split(static_cast<std::size_t>(threads()) < count ? static_cast<std::size_t>(threads()) : count, 1,
+          [&](std::size_t, std::size_t, int thread) {
+            for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) body(i, thread);
+          });
+  }
+
+ private:
+  struct Job {
+    std::size_t count = 0;
+    std::size_t grain = 1;
+    void* context = nullptr;
+    void (*body)(void* context, std::size_t begin, std::size_t end, int thread) = nullptr;
+  };
+
+  void run(const Job& job);
+  void work(int thread);
+  void run_part(const Job& job, int thread) const;
+
+  std::vector<std::thread> workers_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  Job job_;
+  std::atomic<std::uint64_t> generation_{0};
+  std::atomic<int> pending_{0};
+  bool stopping_ = false;
+};
+
+/// Cores this process may run on, at least 1.
+int available_cores();
+
+}  // namespace lanner
