@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "core/cpu_features.h"
+#include "kernels/linear/weight_view.h"
+
+namespace lanner::kernels {
+
+/// One call computes out[r, n] = sum_k x[r, k] * w[n, k] for r < rows and n in [column_begin, column_end).
+struct LinearArgs {
+  const float* x = nullptr;  ///< [rows, w.columns], rows x_stride apart
+  std::size_t x_stride = 0;
+  float* out = nullptr;  ///< [rows, w.rows], rows out_stride apart; must not overlap x
+  std::size_t out_stride = 0;
+  std::size_t rows = 0;
+  std::size_t column_begin = 0;  ///< first output column n of this call
+  std::size_t column_end = 0;
+  float* scratch = nullptr;  ///< linear_scratch_floats(w) floats of the calling thread
+};
+
+/// y = x Wᵀ over a range of outputs. Weights are widened to float (affine: scale*q + bias rounded once by FMA
+/// or in two steps), products accumulate in float along k in one fixed order per (r, n) that does not depend
+/// on rows, the range or the position inside it: batch-invariant: yes. Reference: double accumulation over
+/// float-dequantized weights. No alignment needs beyond the element size. column_begin is a multiple of
+/// kLinearColumnGrain.
+using LinearFn = void(const WeightView& w, const LinearArgs& args);
+
+/// out[0, columns) = row `row` of w in float. Affine: scale*q + bias with a rounded product (reference) or
+/// FMA.
+using DequantizeRowFn = void(float* out, const WeightView& w, std::size_t row);
+
+/// The kernels bound for one weight format on one instruction set.
+struct LinearKernels {
+  LinearFn* linear = nullptr;
+  DequantizeRowFn* dequantize_row = nullptr;
+};
+
+/// Output ranges are split at multiples of this.
+inline constexpr std::size_t kLinearColumnGrain = 16;
+
+/// Floats of scratch one thread needs for any row count.
+std::size_t linear_scratch_floats(std::size_t columns);
+
+/// The kernels for a format, or std::nullopt when no kernel takes it (unknown bits or group). ISA files that
+/// lack a version of a format fall back to the next weaker set explicitly, here, at bind time.
+std::optional<LinearKernels> find_linear_kernels(const WeightSpec& spec, Isa isa);
+
+}  // namespace lanner::kernels
