@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "core/dtype.h"
+
+namespace lanner::cache {
+
+/// Keys and values of every position; attention reads them all.
+struct FullSpec {
+  std::size_t kv_heads = 0;
+  std::size_t head_dim = 0;
+};
+
+/// Keys and values of the last `window` positions; a query attends itself and the window - 1 before it.
+struct SlidingSpec {
+  std::size_t kv_heads = 0;
+  std::size_t head_dim = 0;
+  std::size_t window = 0;
+};
+
+/// Stores nothing: reads the cache of layer `donor`, which is never itself shared.
+struct SharedSpec {
+  std::size_t donor = 0;
+};
+
+/// State of a gated delta net layer: the last taps - 1 inputs of its convolution and the delta state.
+struct RecurrentSpec {
+  std::size_t taps = 0;
+  std::size_t key_heads = 0;
+  std::size_t value_heads = 0;
+  std::size_t key_dim = 0;
+  std::size_t value_dim = 0;
+
+  /// q, k and v channels of one row.
+  std::size_t conv_channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
+};
+
+/// What one layer keeps for a sequence.
+using LayerSpec = std::variant<FullSpec, SlidingSpec, SharedSpec, RecurrentSpec>;
+
+/// What a model's layers keep, in layer order, and how keys and values are stored (kF32 or kBF16).
+struct CacheSpec {
+  std::vector<LayerSpec> layers;
+  DType kv_dtype = DType::kF32;
+};
+
+}  // namespace lanner::cache

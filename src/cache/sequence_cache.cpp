@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "cache/sequence_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+
+namespace lanner::cache {
+
+void Draft::commit(std::size_t kept) noexcept {
+  if (SequenceCache* cache = std::exchange(cache_, nullptr)) cache->commit_draft(kept);
+}
+
+SequenceCache::SequenceCache(const CacheSpec& spec) {
+  for (const LayerSpec& layer : spec.layers) {
+    if (const auto* full = std::get_if<FullSpec>(&layer))
+      layers_.emplace_back(KvCache({.kv_heads = full->kv_heads,
+                                    .head_dim = full->head_dim,
+                                    .dtype = spec.kv_dtype,
+                                    .window = std::nullopt}));
+    else if (const auto* sliding = std::get_if<SlidingSpec>(&layer))
+      layers_.emplace_back(KvCache({.kv_heads = sliding->kv_heads,
+                                    .head_dim = sliding->head_dim,
+                                    .dtype = spec.kv_dtype,
+                                    .window = sliding->window}));
+    else if (const auto* recurrent = std::get_if<RecurrentSpec>(&layer))
+      layers_.emplace_back(RecurrentCache(*recurrent));
+    else
+      layers_.emplace_back(std::get<SharedSpec>(layer));
+  }
+}
+
+void SequenceCache::reserve(std::size_t rows) {
+  for (LayerCache& layer : layers_)
+    if (auto* kv = std::get_if<KvCache>(&layer)) kv->reserve(length_ + rows);
+}
+
+KvCache& SequenceCache::kv(std::size_t layer) {
+  LayerCache& found = layers_.at(layer);
+  if (const auto* shared = std::get_if<SharedSpec>(&found))
+    return std::get<KvCache>(layers_.at(shared->donor));
+  return std::get<KvCache>(found);
+}
+
+RecurrentCache& SequenceCache::recurrent(std::size_t layer) {
+  return std::get<RecurrentCache>(layers_.at(layer));
+}
+
+void SequenceCache::retire() {
+  for (LayerCache& layer : layers_)
+    if (auto* kv = std::get_if<KvCache>(&layer)) kv->retire(length_);
+}
+
+void SequenceCache::advance(std::size_t rows) {
+  length_ += rows;
+  // Inside a draft the window may still move back.
+  if (!draft_start_) retire();
+}
+
+std::optional<Draft> SequenceCache::begin_draft(std::size_t max_tokens) {
+  if (max_tokens > kMaxDraft || draft_start_) return std::nullopt;
+  try {
+    reserve(max_tokens);
+    for (LayerCache& layer : layers_)
+      if (auto* recurrent = std::get_if<RecurrentCache>(&layer)) recurrent->reserve_draft(max_tokens);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kOutOfMemory) throw;
+    return std::nullopt;
+  }
+  for (LayerCache& layer : layers_)
+    if (auto* recurrent = std::get_if<RecurrentCache>(&layer)) recurrent->begin_draft();
+  draft_start_ = length_;
+  return Draft(this);
+}
+
+void SequenceCache::commit_draft(std::size_t kept) noexcept {
+  const std::size_t appended = length_ - *draft_start_;
+  kept = std::min(kept, appended);
+  for (LayerCache& layer : layers_)
+    if (auto* recurrent = std::get_if<RecurrentCache>(&layer)) recurrent->commit_draft(kept);
+  length_ = *draft_start_ + kept;
+  draft_start_.reset();
+  retire();
+}
+
+std::size_t SequenceCache::size_bytes() const {
+  std::size_t total = 0;
+  for (const LayerCache& layer : layers_) {
+    if (const auto* kv = std::get_if<KvCache>(&layer)) total += kv->size_bytes();
+    if (const auto* recurrent = std::get_if<RecurrentCache>(&layer)) total += recurrent->size_bytes();
+  }
+  return total;
+}
+
+}  // namespace lanner::cache

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "cache/kv_cache.h"
+#include "cache/layer_spec.h"
+#include "cache/recurrent_cache.h"
+
+namespace lanner::cache {
+
+class SequenceCache;
+
+/// Move-only. Positions appended between begin_draft() and commit() are provisional in every layer.
+class [[nodiscard]] Draft {
+ public:
+  Draft(Draft&& other) noexcept : cache_(std::exchange(other.cache_, nullptr)) {}
+  Draft& operator=(Draft&&) = delete;
+  ~Draft() { commit(0); }  ///< no commit = every appended position is undone
+  /// Keeps the first `kept` appended positions; only the first call counts.
+  void commit(std::size_t kept) noexcept;
+
+ private:
+  friend class SequenceCache;
+  explicit Draft(SequenceCache* cache) : cache_(cache) {}
+  SequenceCache* cache_;
+};
+
+/// Everything one sequence remembers, for all layers of a model. A forward asks for room, lets each layer
+/// append its rows at length(), and ends with advance(). Move it only while no Draft is open.
+class SequenceCache {
+ public:
+  /// The longest draft; a draft crosses at most one chunk boundary of the recurrent layers.
+  static constexpr std::size_t kMaxDraft = 64;
+
+  explicit SequenceCache(const CacheSpec& spec);
+
+  /// Committed positions, plus provisional ones while a draft is open.
+  std::size_t length() const { return length_; }
+  /// Room for `rows` more positions in every layer. Throws Error kOutOfMemory; the cache stays valid then.
+  void reserve(std::size_t rows);
+  /// The keys and values layer `layer` reads: its own, or its donor's.
+  KvCache& kv(std::size_t layer);
+  RecurrentCache& recurrent(std::size_t layer);
+  /// Ends a forward that appended `rows` positions in every layer.
+  void advance(std::size_t rows);
+  /// std::nullopt when max_tokens > kMaxDraft, a draft is open, or memory is short (an expected outcome).
+  std::optional<Draft> begin_draft(std::size_t max_tokens);
+  std::size_t size_bytes() const;
+
+ private:
+  friend class Draft;
+  void commit_draft(std::size_t kept) noexcept;
+  void retire();
+
+  using LayerCache = std::variant<KvCache, RecurrentCache, SharedSpec>;
+  std::vector<LayerCache> layers_;
+  std::size_t length_ = 0;
+  std::optional<std::size_t> draft_start_;
+};
+
+}  // namespace lanner::cache

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "device/cpu_op_functions.h"
+#include "device/shape_check.h"
+#include "kernels/moe/router.h"
+
+namespace lanner::device::cpu {
+namespace {
+
+/// The (row, slot) pairs of each expert: pairs of expert e stand at [begin[e], begin[e+1]), rows ascending.
+struct ExpertRows {
+  std::vector<std::size_t> begin;
+  std::vector<std::size_t> pairs;
+};
+
+ExpertRows group_by_expert(std::span<const std::int32_t> experts, std::size_t n_experts) {
+  ExpertRows grouped{std::vector<std::size_t>(n_experts + 1), std::vector<std::size_t>(experts.size())};
+  for (std::int32_t expert : experts) ++grouped.begin[static_cast<std::size_t>(expert) + 1];
+  std::partial_sum(grouped.begin.begin(), grouped.begin.end(), grouped.begin.begin());
+  std::vector<std::size_t> next(grouped.begin.begin(), grouped.begin.end() - 1);
+  for (std::size_t pair = 0; pair < experts.size(); ++pair)
+    grouped.pairs[next[static_cast<std::size_t>(experts[pair])]++] = pair;
+  return grouped;
+}
+
+/// out [R, rows_per_expert] = x [R, K] times expert e of a stack.
+void expert_linear(Stream& stream, const Tensor& out, const Matrix& stack, std::size_t expert,
+                   const Tensor& x) {
+  const std::size_t width = out.columns();
+  const kernels::WeightView w = weight_rows(stack.view(), expert * width, (expert + 1) * width);
+  const std::size_t scratch_floats = kernels::linear_scratch_floats(w.columns);
+  stream.pool().split(width, kernels::kLinearColumnGrain,
+                      [&](std::size_t begin, std::size_t end, int thread) {
+                        stack.kernels().linear(w, {.x = x.floats().data(),
+                                                   .x_stride = x.columns(),
+                                                   .out = out.floats().data(),
+                                                   .out_stride = width,
+                                                   .rows = x.rows(),
+                                                   .column_begin = begin,
+                                                   .column_end = end,
+                                                   .scratch = stream.scratch(thread, scratch_floats)});
+                      });
+}
+
+}  // namespace
+
+void route(std::span<std::int32_t> experts, std::span<float> weights, const Tensor& logits, std::size_t k) {
+  check_shape(experts.size() == logits.rows() * k && weights.size() == experts.size(), "route", logits);
+  kernels::route_top_k(experts.data(), weights.data(), logits.floats().data(), logits.rows(),
+                       logits.columns(), k);
+}
+
+void experts(Stream& stream, Arena& arena, const ExpertsCall& call) {
+  const std::size_t rows = call.x.rows();
+  const std::size_t k = call.experts.size() / rows;
+  const auto hidden = call.x.shape.back();
+  const auto width = static_cast<std::int64_t>(call.gate->rows() / call.n_experts);
+  check_shape(call.out.shape == call.x.shape && call.down->rows() / call.n_experts == call.x.columns(),
+              "experts", call.out);
+  const ArenaScope scope(arena);
+  const ExpertRows grouped = group_by_expert(call.experts, call.n_experts);
+  // Every (row, slot) result is kept, then each row adds its own in slot order: no row waits on another's
+  // experts.
+  const Tensor y = arena.floats({static_cast<std::int64_t>(call.experts.size()), hidden});
+  for (std::size_t e = 0; e < call.n_experts; ++e) {
+    const std::size_t begin = grouped.begin[e];
+    const auto count = static_cast<std::int64_t>(grouped.begin[e + 1] - begin);
+    if (count == 0) continue;
+    const ArenaScope expert_scope(arena);
+    const Tensor x = arena.floats({count, hidden});
+    const Tensor gate = arena.floats({count, width});
+    const Tensor up = arena.floats({count, width});
+    const Tensor down = arena.floats({count, hidden});
+    for (std::size_t i = 0; i < x.rows(); ++i)
+      std::ranges::copy(call.x.row(grouped.pairs[begin + i] / k), x.row(i).begin());
+    expert_linear(stream, gate, *call.gate, e, x);
+    expert_linear(stream, up, *call.up, e, x);
+    gated_activation(stream, gate, gate, up, call.activation);
+    expert_linear(stream, down, *call.down, e, gate);
+    for (std::size_t i = 0; i < x.rows(); ++i)
+      std::ranges::copy(down.row(i), y.row(grouped.pairs[begin + i]).begin());
+  }
+  for (std::size_t t = 0; t < rows; ++t) {
+    const auto out = call.out.row(t);
+    std::ranges::fill(out, 0.0F);
+    for (std::size_t slot = t * k; slot < (t + 1) * k; ++slot)
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] += call.weights[slot] * y.row(slot)[i];
+  }
+}
+
+}  // namespace lanner::device::cpu

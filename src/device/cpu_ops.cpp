@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "device/cpu_op_functions.h"
+
+namespace lanner::device {
+namespace {
+
+std::string_view device_name(Isa isa) {
+  switch (isa) {
+    case Isa::kReference:
+      return "cpu/reference";
+    case Isa::kAvx2:
+      return "cpu/avx2";
+    case Isa::kAvx512:
+      return "cpu/avx512";
+    case Isa::kNeon:
+      return "cpu/neon";
+  }
+  return "cpu";
+}
+
+}  // namespace
+
+Ops cpu_ops(Isa isa) {
+  cpu_kernels(isa);  // throws when this CPU cannot run it
+  return {
+      .device = device_name(isa),
+      .isa = isa,
+      .embed = cpu::embed,
+      .rms_norm = cpu::rms_norm,
+      .l2_norm = cpu::l2_norm,
+      .gated_rms_norm = cpu::gated_rms_norm,
+      .rope = cpu::rope,
+      .add = cpu::add,
+      .scale = cpu::scale,
+      .gated_activation = cpu::gated_activation,
+      .sigmoid_mul = cpu::sigmoid_mul,
+      .softcap = cpu::softcap,
+      .linear = cpu::linear,
+      .write_kv = cpu::write_kv,
+      .attention = cpu::attention,
+      .causal_conv = cpu::causal_conv,
+      .delta_net_gates = cpu::delta_net_gates,
+      .delta_net = cpu::delta_net,
+      .delta_fold = cpu::delta_fold,
+      .route = cpu::route,
+      .experts = cpu::experts,
+  };
+}
+
+}  // namespace lanner::device

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "device/cpu_op_functions.h"
+#include "device/shape_check.h"
+
+namespace lanner::device::cpu {
+namespace {
+
+// Below this many elements waking the workers costs more than it saves.
+constexpr std::size_t kElementGrain = 16384;
+
+/// Rows per part so that a part holds about kElementGrain elements.
+std::size_t row_grain(std::size_t row_length) {
+  return std::max<std::size_t>(1, kElementGrain / std::max<std::size_t>(1, row_length));
+}
+
+/// Splits equal-shaped operands at row boundaries and calls body(first element, element count).
+template <typename Body>
+void split_rows(Stream& stream, const Tensor& x, Body&& body) {
+  const std::size_t columns = x.columns();
+  stream.pool().split(x.rows(), row_grain(columns), [&](std::size_t begin, std::size_t end, int) {
+    body(begin * columns, (end - begin) * columns);
+  });
+}
+
+bool same_shape(const Tensor& a, const Tensor& b) { return a.shape == b.shape; }
+
+}  // namespace
+
+void rms_norm(Stream& stream, const Tensor& out, const Tensor& x, const Tensor& w, float eps) {
+  check_shape(same_shape(out, x), "rms_norm", out);
+  check_shape(w.data == nullptr || w.element_count() == x.shape.back(), "rms_norm", w);
+  const CpuKernels& kernels = stream.kernels();
+  split_rows(stream, x, [&](std::size_t first, std::size_t count) {
+    const auto to = out.floats().subspan(first, count);
+    const auto from = x.floats().subspan(first, count);
+    if (w.data == nullptr)
+      kernels.rms_norm_plain(to, from, x.columns(), eps);
+    else
+      kernels.rms_norm(to, from, w.floats(), eps);
+  });
+}
+
+void l2_norm(Stream& stream, const Tensor& x, std::size_t begin, std::size_t count, std::size_t dim,
+             float scale) {
+  check_shape(count % dim == 0 && begin + count <= x.columns(), "l2_norm", x);
+  constexpr float kEps = 1e-6F;  // a constant of the delta net, not the model's rms_norm_eps
+  stream.pool().split(x.rows(), row_grain(count), [&](std::size_t row_begin, std::size_t row_end, int) {
+    for (std::size_t row = row_begin; row < row_end; ++row) {
+      const auto part = x.row(row).subspan(begin, count);
+      stream.kernels().l2_norm(part, part, dim, kEps, scale);
+    }
+  });
+}
+
+void gated_rms_norm(Stream& stream, const Tensor& out, const Tensor& x, const Tensor& z, const Tensor& w,
+                    float eps) {
+  check_shape(same_shape(out, x) && z.element_count() == x.element_count(), "gated_rms_norm", z);
+  check_shape(w.element_count() == x.shape.back(), "gated_rms_norm", w);
+  split_rows(stream, x, [&](std::size_t first, std::size_t count) {
+    stream.kernels().gated_rms_norm(out.floats().subspan(first, count), x.floats().subspan(first, count),
+                                    z.floats().subspan(first, count), w.floats(), eps);
+  });
+}
+
+void rope(Stream& stream, const Tensor& x, const Tensor& cos, const Tensor& sin, const RopeShape& shape) {
+  const auto rows = static_cast<std::size_t>(x.shape[0]);
+  check_shape(x.shape.rank() == 3 && x.columns() == shape.head_dim, "rope", x);
+  check_shape(cos.rows() == rows && cos.columns() == shape.frequencies && same_shape(cos, sin), "rope", cos);
+  const auto heads = static_cast<std::size_t>(x.shape[1]);
+  const std::size_t row_length = heads * shape.head_dim;
+  const kernels::RopeShape kernel_shape = {.heads = heads,
+                                           .head_dim = shape.head_dim,
+                                           .frequencies = shape.frequencies,
+                                           .pair_offset = shape.pair_offset};
+  stream.pool().split(rows, row_grain(row_length), [&](std::size_t begin, std::size_t end, int) {
+    const std::size_t f = shape.frequencies;
+    stream.kernels().rope(x.floats().subspan(begin * row_length, (end - begin) * row_length),
+                          cos.floats().subspan(begin * f, (end - begin) * f),
+                          sin.floats().subspan(begin * f, (end - begin) * f), kernel_shape);
+  });
+}
+
+void add(Stream& stream, const Tensor& out, const Tensor& a, const Tensor& b) {
+  check_shape(same_shape(out, a) && same_shape(a, b), "add", b);
+  split_rows(stream, a, [&](std::size_t first, std::size_t count) {
+    stream.kernels().add(out.floats().subspan(first, count), a.floats().subspan(first, count),
+                         b.floats().subspan(first, count));
+  });
+}
+
+void scale(Stream& stream, const Tensor& out, const Tensor& x, float factor) {
+  check_shape(same_shape(out, x), "scale", x);
+  split_rows(stream, x, [&](std::size_t first, std::size_t count) {
+    stream.kernels().scale(out.floats().subspan(first, count), x.floats().subspan(first, count), factor);
+  });
+}
+
+void gated_activation(Stream& stream, const Tensor& out, const Tensor& gate, const Tensor& up,
+                      GatedActivation kind) {
+  check_shape(same_shape(out, gate) && same_shape(gate, up), "gated_activation", up);
+  auto* kernel = kind == GatedActivation::kGeluTanh ? stream.kernels().gelu_mul : stream.kernels().silu_mul;
+  split_rows(stream, gate, [&](std::size_t first, std::size_t count) {
+    kernel(out.floats().subspan(first, count), gate.floats().subspan(first, count),
+           up.floats().subspan(first, count));
+  });
+}
+
+void sigmoid_mul(Stream& stream, const Tensor& out, const Tensor& x, const Tensor& gate) {
+  check_shape(same_shape(out, x) && gate.element_count() == x.element_count(), "sigmoid_mul", gate);
+  split_rows(stream, x, [&](std::size_t first, std::size_t count) {
+    stream.kernels().sigmoid_mul(out.floats().subspan(first, count), x.floats().subspan(first, count),
+                                 gate.floats().subspan(first, count));
+  });
+}
+
+void softcap(Stream& stream, const Tensor& out, const Tensor& x, float cap) {
+  check_shape(same_shape(out, x), "softcap", x);
+  split_rows(stream, x, [&](std::size_t first, std::size_t count) {
+    stream.kernels().softcap(out.floats().subspan(first, count), x.floats().subspan(first, count), cap);
+  });
+}
+
+}  // namespace lanner::device::cpu

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "device/matrix.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace lanner::device {
+namespace {
+
+using kernels::WeightFormat;
+using kernels::WeightSpec;
+
+std::size_t element_bytes(const WeightSpec& spec, std::size_t columns) {
+  if (spec.format == WeightFormat::kDense) return columns * size_bytes(spec.dtype);
+  return columns * static_cast<std::size_t>(spec.bits) / 8;
+}
+
+std::size_t scale_bytes(const WeightSpec& spec, std::size_t columns) {
+  if (spec.format == WeightFormat::kDense) return 0;
+  const std::size_t groups = columns / static_cast<std::size_t>(spec.group);
+  return groups * (spec.format == WeightFormat::kAffine ? size_bytes(spec.dtype) : 1);
+}
+
+const void* advance(const void* data, std::size_t bytes) {
+  return data == nullptr ? nullptr : static_cast<const std::byte*>(data) + bytes;
+}
+
+}  // namespace
+
+Matrix::Matrix(const kernels::WeightView& view, std::shared_ptr<const void> owner, Isa isa)
+    : view_(view), owner_(std::move(owner)) {
+  const auto found = kernels::find_linear_kernels(view.spec, isa);
+  if (!found)
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("no kernel for {}-bit weights with group {} and scales of type {}",
+                            view.spec.bits, view.spec.group, name(view.spec.dtype)));
+  kernels_ = *found;
+}
+
+std::size_t Matrix::size_bytes() const { return weight_bytes(view_.spec, view_.rows, view_.columns); }
+
+std::size_t weight_bytes(const WeightSpec& spec, std::size_t rows, std::size_t columns) {
+  const std::size_t tables = spec.format == WeightFormat::kAffine ? 2 : 1;
+  return rows * (element_bytes(spec, columns) + tables * scale_bytes(spec, columns));
+}
+
+kernels::WeightView weight_rows(const kernels::WeightView& view, std::size_t begin, std::size_t end) {
+  kernels::WeightView part = view;
+  part.rows = end - begin;
+  part.data = advance(view.data, begin * element_bytes(view.spec, view.columns));
+  part.scales = advance(view.scales, begin * scale_bytes(view.spec, view.columns));
+  part.biases = advance(view.biases, begin * scale_bytes(view.spec, view.columns));
+  return part;
+}
+
+}  // namespace lanner::device

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/arena.h"
+#include "core/cpu_features.h"
+#include "core/tensor.h"
+#include "core/token.h"
+#include "device/matrix.h"
+#include "device/stream.h"
+
+namespace lanner::device {
+
+/// Heads and rotating pairs of a rotary embedding; see kernels/rope/rope.h.
+struct RopeShape {
+  std::size_t head_dim = 0;
+  std::size_t frequencies = 0;
+  std::size_t pair_offset = 0;
+};
+
+/// Blocks of 64 positions that hold one sequence's keys and values of one layer.
+struct KvBlocks {
+  std::span<void* const> keys;
+  std::span<void* const> values;
+  std::size_t first_block = 0;
+  DType dtype = DType::kF32;
+};
+
+/// Queries of one sequence against its keys. Row r reads positions [key_begin[r], key_end[r]).
+struct AttentionCall {
+  Tensor out;  ///< [T, Hq, D]
+  Tensor q;    ///< [T, Hq, D]
+  std::size_t kv_heads = 0;
+  float scale = 1;
+  KvBlocks kv;
+  std::span<const std::int32_t> key_begin;
+  std::span<const std::int32_t> key_end;
+};
+
+/// The gated delta rule over rows of one sequence inside one 64-position chunk; see
+/// kernels/delta_net/delta_net.h.
+struct DeltaNetCall {
+  Tensor out;        ///< [T, Hv, dv]
+  Tensor qkv;        ///< [T, Hk*dk | Hk*dk | Hv*dv], q and k L2-normalised
+  Tensor beta;       ///< [T, Hv]
+  Tensor log_decay;  ///< [T, Hv]
+  std::size_t first = 0;
+  std::size_t key_heads = 0;
+  std::size_t value_heads = 0;
+  std::size_t key_dim = 0;
+  std::size_t value_dim = 0;
+  const float* state = nullptr;
+  float* entry_keys = nullptr;
+  float* entry_values = nullptr;
+  float* entry_decay = nullptr;
+};
+
+/// Ends a chunk: next_state = decayed state plus the chunk's entries.
+struct DeltaFoldCall {
+  const float* state = nullptr;
+  float* next_state = nullptr;
+  const float* entry_keys = nullptr;
+  const float* entry_values = nullptr;
+  const float* entry_decay = nullptr;
+  std::size_t entries = 64;
+  std::size_t key_heads = 0;
+  std::size_t value_heads = 0;
+  std::size_t key_dim = 0;
+  std::size_t value_dim = 0;
+};
+
+/// Which gated activation an expert or feed-forward uses.
+enum class GatedActivation : std::uint8_t { kGeluTanh, kSilu };
+
+/// Routed experts over packed rows: out[t] = sum_k w[t,k] * down_e( act(gate_e x[t]) * up_e x[t] ), e =
+/// experts[t,k], added in ascending k. Each stack holds E matrices as one with E*rows rows.
+struct ExpertsCall {
+  Tensor out;                             ///< [T, D]
+  Tensor x;                               ///< [T, D]
+  std::span<const std::int32_t> experts;  ///< [T, K], ascending within a row
+  std::span<const float> weights;         ///< [T, K]
+  const Matrix* gate = nullptr;           ///< [E*F, D]
+  const Matrix* up = nullptr;             ///< [E*F, D]
+  const Matrix* down = nullptr;           ///< [E*D, F]
+  std::size_t n_experts = 0;
+  GatedActivation activation = GatedActivation::kSilu;
+};
+
+/// Every operation a layer may call, for one device; filled once by cpu_ops(). Shapes are checked in every
+/// build (Error kInternal). Rows never influence each other, so any packing of rows gives the same bits.
+struct Ops {
+  std::string_view device;  ///< "cpu/avx2"
+  Isa isa = Isa::kReference;
+
+  /// out[t] = table[ids[t]] * scale
+  void (*embed)(Stream&, const Tensor& out, const Matrix& table, std::span<const TokenId> ids, float scale);
+  /// w of rank 0 with no data: without a gain. Rows are the innermost axis of x.
+  void (*rms_norm)(Stream&, const Tensor& out, const Tensor& x, const Tensor& w, float eps);
+  /// Rows of length dim at any stride inside x (the q or k part of a packed row), in place.
+  void (*l2_norm)(Stream&, const Tensor& x, std::size_t begin, std::size_t count, std::size_t dim,
+                  float scale);
+  void (*gated_rms_norm)(Stream&, const Tensor& out, const Tensor& x, const Tensor& z, const Tensor& w,
+                         float eps);
+  /// x [T, H, D] in place; cos, sin [T, F].
+  void (*rope)(Stream&, const Tensor& x, const Tensor& cos, const Tensor& sin, const RopeShape& shape);
+  void (*add)(Stream&, const Tensor& out, const Tensor& a, const Tensor& b);
+  void (*scale)(Stream&, const Tensor& out, const Tensor& x, float factor);
+  void (*gated_activation)(Stream&, const Tensor& out, const Tensor& gate, const Tensor& up, GatedActivation);
+  void (*sigmoid_mul)(Stream&, const Tensor& out, const Tensor& x, const Tensor& gate);
+  void (*softcap)(Stream&, const Tensor& out, const Tensor& x, float cap);
+  /// out [T, N] = x [T, K] wᵀ
+  void (*linear)(Stream&, const Tensor& out, const Matrix& w, const Tensor& x);
+  /// Stores x [T, heads, D] at positions [position, position+T) of the blocks.
+  void (*write_kv)(std::span<void* const> blocks, std::size_t first_block, DType dtype, const Tensor& x,
+                   std::size_t position);
+  void (*attention)(Stream&, const AttentionCall& call);
+  /// x, out [T, C]; history [taps-1, C]; w [taps, C].
+  void (*causal_conv)(Stream&, const Tensor& out, const Tensor& x, const float* history, const Tensor& w);
+  /// beta and log_decay [T, H] from the projections b and a, in place.
+  void (*delta_net_gates)(const Tensor& b, const Tensor& a, const Tensor& a_log, const Tensor& dt_bias);
+  void (*delta_net)(Stream&, const DeltaNetCall& call);
+  void (*delta_fold)(Stream&, const DeltaFoldCall& call);
+  /// experts and weights [T, K] from router logits [T, E].
+  void (*route)(std::span<std::int32_t> experts, std::span<float> weights, const Tensor& logits,
+                std::size_t k);
+  void (*experts)(Stream&, Arena&, const ExpertsCall& call);
+};
+
+/// The operations on this machine's CPU; throws Error kUnsupported when it cannot run the instruction set.
+Ops cpu_ops(Isa isa);
+
+}  // namespace lanner::device

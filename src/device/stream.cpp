@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#include "device/stream.h"
+
+namespace lanner::device {
+
+Stream::Stream(const CpuKernels& kernels, int threads)
+    : kernels_(kernels), pool_(threads), scratch_(static_cast<std::size_t>(threads)) {}
+
+float* Stream::scratch(int thread, std::size_t floats) {
+  Buffer& buffer = scratch_[static_cast<std::size_t>(thread)];
+  if (buffer.size_bytes() < floats * sizeof(float)) buffer = Buffer(floats * sizeof(float));
+  return buffer.as<float>();
+}
+
+}  // namespace lanner::device

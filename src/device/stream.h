@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "core/buffer.h"
+#include "core/thread_pool.h"
+#include "device/cpu_kernels.h"
+
+namespace lanner::device {
+
+/// The order in which one engine's operations run, and what they run with. On the CPU: a thread pool, the
+/// kernels bound for its instruction set, and scratch for each thread. Used from one thread at a time.
+class Stream {
+ public:
+  Stream(const CpuKernels& kernels, int threads);
+
+  ThreadPool& pool() { return pool_; }
+  const CpuKernels& kernels() const { return kernels_; }
+  /// Scratch of one pool thread, kept between calls and grown on demand. Contents do not survive an
+  /// operation.
+  float* scratch(int thread, std::size_t floats);
+
+ private:
+  const CpuKernels& kernels_;
+  ThreadPool pool_;
+  std::vector<Buffer> scratch_;
+};
+
+}  // namespace lanner::device
