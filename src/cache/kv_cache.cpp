@@ -3,11 +3,9 @@
 
 #include <algorithm>
 
-#include "kernels/attention/attention.h"
-
 namespace lanner::cache {
 
-using kernels::kKvBlock;
+using device::kKvBlock;
 
 std::size_t KvCache::block_bytes() const {
   return geometry_.kv_heads * kKvBlock * geometry_.head_dim * lanner::size_bytes(geometry_.dtype);

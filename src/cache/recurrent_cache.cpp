@@ -6,11 +6,10 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "kernels/delta_net/delta_net.h"
 
 namespace lanner::cache {
 
-using kernels::kDeltaChunk;
+using device::kDeltaChunk;
 
 RecurrentCache::RecurrentCache(const RecurrentSpec& spec)
     : spec_(spec),

@@ -8,9 +8,6 @@
 namespace lanner::device {
 namespace {
 
-using kernels::WeightFormat;
-using kernels::WeightSpec;
-
 std::size_t element_bytes(const WeightSpec& spec, std::size_t columns) {
   if (spec.format == WeightFormat::kDense) return columns * size_bytes(spec.dtype);
   return columns * static_cast<std::size_t>(spec.bits) / 8;

@@ -9,6 +9,10 @@
 
 namespace lanner::device {
 
+using kernels::WeightFormat;
+using kernels::WeightSpec;
+using kernels::WeightView;
+
 /// A weight matrix [rows, columns] = [out, in] on a device with the kernels bound for its format. Immutable;
 /// copies share the memory, which `owner` keeps alive (a mapped checkpoint or a Buffer).
 class Matrix {

@@ -14,6 +14,11 @@
 
 namespace lanner::device {
 
+/// Positions in one block of keys and values.
+inline constexpr std::size_t kKvBlock = kernels::kKvBlock;
+/// Absolute positions at which a delta net's state is folded.
+inline constexpr std::size_t kDeltaChunk = kernels::kDeltaChunk;
+
 /// Heads and rotating pairs of a rotary embedding; see kernels/rope/rope.h.
 struct RopeShape {
   std::size_t head_dim = 0;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "device/matrix.h"
+#include "layers/step.h"
+
+namespace lanner::layers {
+
+/// The experts each row goes to, [T, K], ascending within a row, and their weights. In the step's arena.
+struct Routing {
+  std::span<std::int32_t> experts;
+  std::span<float> weights;
+  std::size_t k = 0;
+};
+
+/// Softmax over all experts in float, the k most probable (ties: lower id), renormalised to sum to one.
+Routing route(Step& step, const Tensor& logits, std::size_t k);
+
+/// Routed gated feed-forwards, each stack holding the matrices of all experts one after another.
+struct Experts {
+  device::Matrix gate;  ///< [E*F, D]
+  device::Matrix up;    ///< [E*F, D]
+  device::Matrix down;  ///< [E*D, F]
+  std::size_t count = 0;
+  device::GatedActivation activation = device::GatedActivation::kSilu;
+
+  /// sum over a row's experts of weight * down( act(gate x) * up x ), in ascending expert order. x [T, D] →
+  /// [T, D]
+  Tensor operator()(Step& step, const Tensor& x, const Routing& routing) const;
+};
+
+}  // namespace lanner::layers

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "layers/step.h"
+
+namespace lanner::layers {
+
+/// Root-mean-square norm over the innermost axis. The gain is what multiplies (families that store gain - 1
+/// add the one at load); an RmsNorm without data has no gain. The weight's owner is the model.
+struct RmsNorm {
+  Tensor weight;  ///< [D] float, or empty
+  float eps = 1e-6F;
+
+  /// x [..., D] → the same shape
+  Tensor operator()(Step& step, const Tensor& x) const;
+};
+
+}  // namespace lanner::layers

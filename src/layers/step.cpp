@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "layers/step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace lanner::layers {
+namespace {
+
+Position rope_position(const Group& group, std::size_t row, std::int32_t key_position) {
+  if (group.positions.empty()) return {key_position, key_position, key_position};
+  return group.positions[row];
+}
+
+void check(const Group& group) {
+  const bool positions_fit = group.positions.empty() || group.positions.size() == group.ids.size();
+  const bool wanted_fits =
+      std::ranges::is_sorted(group.wanted) &&
+      (group.wanted.empty() ||
+       (group.wanted.front() >= 0 && static_cast<std::size_t>(group.wanted.back()) < group.ids.size()));
+  if (group.ids.empty() || !positions_fit || !wanted_fits)
+    throw Error(ErrorKind::kInternal,
+                fmt::format("a group of {} ids, {} positions and {} wanted rows does not fit together",
+                            group.ids.size(), group.positions.size(), group.wanted.size()));
+}
+
+}  // namespace
+
+Step::Step(const device::Ops& ops_table, device::Stream& its_stream, Arena& its_arena,
+           std::span<const Group> groups)
+    : ops(ops_table), stream(its_stream), arena(its_arena), groups_(groups) {
+  for (const Group& group : groups_) {
+    check(group);
+    group.cache->reserve(group.ids.size());
+    const std::size_t begin = all_.rows();
+    const std::size_t wanted_begin = wanted_.rows();
+    const std::size_t length = group.cache->length();
+    for (std::size_t row = 0; row < group.ids.size(); ++row) {
+      const auto key_position = static_cast<std::int32_t>(length + row);
+      all_.key_positions.push_back(key_position);
+      all_.rope_positions.push_back(rope_position(group, row, key_position));
+    }
+    for (std::int32_t row : group.wanted) {
+      const std::size_t packed = begin + static_cast<std::size_t>(row);
+      wanted_rows_.push_back(packed);
+      wanted_.key_positions.push_back(all_.key_positions[packed]);
+      wanted_.rope_positions.push_back(all_.rope_positions[packed]);
+    }
+    ids_.insert(ids_.end(), group.ids.begin(), group.ids.end());
+    all_.groups.push_back({begin, all_.rows()});
+    wanted_.groups.push_back({wanted_begin, wanted_.rows()});
+  }
+}
+
+Tensor Step::take_wanted(const Tensor& x) {
+  const Tensor taken = floats({static_cast<std::int64_t>(wanted_rows_.size()), x.shape.back()});
+  for (std::size_t i = 0; i < wanted_rows_.size(); ++i)
+    std::ranges::copy(x.row(wanted_rows_[i]), taken.row(i).begin());
+  return taken;
+}
+
+void Step::finish() {
+  for (const Group& group : groups_) group.cache->advance(group.ids.size());
+}
+
+}  // namespace lanner::layers

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "layers/step.h"
+
+namespace lanner::layers {
+
+// Value-returning forms of element-wise operations, so that a forward reads like its equations. Results live
+// in the step's arena.
+
+/// a + b
+Tensor add(Step& step, const Tensor& a, const Tensor& b);
+/// x * factor
+Tensor scale(Step& step, const Tensor& x, float factor);
+/// gelu_tanh(gate) * up
+Tensor gelu_mul(Step& step, const Tensor& gate, const Tensor& up);
+/// silu(gate) * up
+Tensor silu_mul(Step& step, const Tensor& gate, const Tensor& up);
+/// x * sigmoid(gate); gate may have another shape of equal count
+Tensor sigmoid_mul(Step& step, const Tensor& x, const Tensor& gate);
+/// cap * tanh(x / cap)
+Tensor softcap(Step& step, const Tensor& x, float cap);
+
+}  // namespace lanner::layers
