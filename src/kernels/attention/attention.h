@@ -11,6 +11,8 @@ namespace lanner::kernels {
 /// Keys and values live in blocks of this many consecutive positions, aligned to absolute multiples.
 inline constexpr std::size_t kKvBlock = 64;
 
+inline constexpr std::size_t kMaxHeadDim = 1024;
+
 /// Block table of one layer of one sequence. Block b holds positions [64b, 64b+64) as [kv_heads, 64,
 /// head_dim]; keys[b - first_block] points to it. Only blocks inside some row's key range are read.
 struct KvBlocks {
@@ -27,7 +29,7 @@ struct AttentionArgs {
   std::size_t rows = 0;
   std::size_t q_heads = 0;
   std::size_t kv_heads = 0;  ///< divides q_heads; query head h reads kv head h / (q_heads / kv_heads)
-  std::size_t head_dim = 0;
+  std::size_t head_dim = 0;  ///< at most kMaxHeadDim
   float scale = 1;
   KvBlocks kv;
   /// Row r attends positions [key_begin[r], key_end[r]), never empty. Causal rows end after their own
@@ -40,8 +42,9 @@ struct AttentionArgs {
 /// out[r,h] = softmax_j(scale * q[r,h]·k[j]) · v[j] for rows [row_begin, row_end) and query heads
 /// [head_begin, head_end). Online softmax in float over blocks of 64 absolute positions in ascending order;
 /// positions outside a row's range add exact zeros, so the tree of one (row, head) depends on its own range
-/// only. batch-invariant: yes. Source: Milakov & Gimelshein 2018; Dao et al. 2022. Reference: double, two
-/// passes.
+/// only. Every position between the smallest begin and the largest end of the given rows must have been
+/// written (finite), since rows share their passes. batch-invariant: yes. Source: Milakov & Gimelshein 2018;
+/// Dao et al. 2022. Reference: double, two passes.
 using AttentionFn = void(const AttentionArgs& args, std::size_t row_begin, std::size_t row_end,
                          std::size_t head_begin, std::size_t head_end);
 AttentionFn attention_reference, attention_avx2, attention_avx512, attention_neon;
@@ -49,6 +52,10 @@ AttentionFn attention_reference, attention_avx2, attention_avx512, attention_neo
 /// Rows that share one pass over the keys; splitting rows at multiples of this costs nothing.
 inline constexpr std::size_t kAttentionRowTile = 8;
 
+/// (row, query head) pairs of one kv head that share one pass over the keys.
+inline constexpr std::size_t kAttentionPassQueries = 32;
+
+/// Floats of scratch one thread needs for any number of rows and heads.
 std::size_t attention_scratch_floats(std::size_t head_dim);
 
 /// Writes rows x [rows, kv_heads, head_dim] (float) to positions [position, position + rows) of a block table

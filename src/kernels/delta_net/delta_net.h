@@ -11,19 +11,20 @@ inline constexpr std::size_t kDeltaChunk = 64;
 /// Decay and write strength of one row and value head:
 ///   beta = 1/(1+e^-b),  log_decay = -exp(A_log) * softplus(a + dt_bias),  softplus(x) = x for x > 20.
 /// a, b, beta, log_decay [rows, heads]; a_log, dt_bias [heads]. beta may be b, log_decay may be a. Scalar in
-/// every build (heads values a row). Source: Qwen3_5GatedDeltaNet.forward, transformers 5.17.
+/// every build (heads values a row), in double, rounded once. Source: Qwen3_5GatedDeltaNet.forward,
+/// transformers 5.17.
 void delta_net_gates(float* beta, float* log_decay, const float* b, const float* a, const float* a_log,
                      const float* dt_bias, std::size_t rows, std::size_t heads);
 
 /// One layer's gated delta rule over `rows` consecutive positions of one sequence that lie inside one
 /// absolute 64-position chunk. Open-chunk form: the state S at the chunk's beginning is only read; the rows
-/// of the chunk are kept as entries (k, u, G), u the pseudo-value, G the cumulative log decay since the chunk
-/// began. Row t:
-///   G_t = G_{t-1} + g_t
-///   u_t = beta_t (v_t - e^{G_t} Sᵀk_t - sum_{i<t} e^{G_t-G_i} (k_i·k_t) u_i)
-///   o_t = e^{G_t} Sᵀq_t + sum_{i<=t} e^{G_t-G_i} (k_i·q_t) u_i
-/// equal to the recurrence S <- e^g S; S += k (beta (v - Sᵀk))ᵀ; o = Sᵀq.  Source: Yang et al. 2024 (gated
-/// delta rule).
+/// of the chunk are kept as entries (k, u, g), u the pseudo-value, g the row's log decay. With
+/// G(i,t) = g_{i+1} + ... + g_t and G(-1,t) = g_0 + ... + g_t, row t of the chunk:
+///   u_t = beta_t (v_t - e^{G(-1,t)} Sᵀk_t - sum_{i<t} e^{G(i,t)} (k_i·k_t) u_i)
+///   o_t = e^{G(-1,t)} Sᵀq_t + sum_{i<=t} e^{G(i,t)} (k_i·q_t) u_i
+/// equal to the recurrence S <- e^g S; S += k (beta (v - Sᵀk))ᵀ; o = Sᵀq. G(i,t) is summed from its own
+/// terms: a difference of cumulative sums would lose the weak decays that follow a strong one.
+/// Source: Yang et al. 2024 (gated delta rule).
 struct DeltaNetArgs {
   const float* q = nullptr;          ///< [rows, key_heads, key_dim], L2-normalised and scaled
   const float* k = nullptr;          ///< [rows, key_heads, key_dim], L2-normalised
@@ -31,7 +32,7 @@ struct DeltaNetArgs {
   std::size_t qkv_stride = 0;        ///< floats between rows of q, k and v (they share one conv output)
   const float* beta = nullptr;       ///< [rows, value_heads]
   const float* log_decay = nullptr;  ///< [rows, value_heads], <= 0
-  float* out = nullptr;              ///< [rows, value_heads, value_dim]
+  float* out = nullptr;              ///< [rows, value_heads, value_dim], none of the inputs
   std::size_t rows = 0;              ///< first + rows <= 64
   std::size_t first = 0;             ///< rows of the open chunk already present as entries
   std::size_t key_heads = 0;
@@ -41,7 +42,7 @@ struct DeltaNetArgs {
   const float* state = nullptr;   ///< S [value_heads, key_dim, value_dim] at the chunk's beginning
   float* entry_keys = nullptr;    ///< [key_heads, 64, key_dim]; rows [first, first+rows) are written
   float* entry_values = nullptr;  ///< u: [value_heads, 64, value_dim], written likewise
-  float* entry_decay = nullptr;   ///< G: [value_heads, 64], written likewise
+  float* entry_decay = nullptr;   ///< g: [value_heads, 64], written likewise
   float* scratch = nullptr;       ///< delta_net_scratch_floats(...) floats of the calling thread
 };
 
@@ -52,8 +53,8 @@ struct DeltaNetArgs {
 using DeltaNetFn = void(const DeltaNetArgs& args, std::size_t head_begin, std::size_t head_end);
 DeltaNetFn delta_net_reference, delta_net_avx2, delta_net_avx512, delta_net_neon;
 
-/// Ends a full chunk of 64 entries: out = e^{G_63} S + sum_i e^{G_63-G_i} k_i u_iᵀ for value heads [begin,
-/// end), i ascending. out may be S. Layouts as in DeltaNetArgs.
+/// Ends a chunk of `entries` entries, n = entries - 1: out = e^{G(-1,n)} S + sum_i e^{G(i,n)} k_i u_iᵀ for
+/// value heads [head_begin, head_end), i ascending. out may be S. Layouts as in DeltaNetArgs.
 struct DeltaFoldArgs {
   const float* state = nullptr;
   float* out = nullptr;
@@ -69,6 +70,7 @@ struct DeltaFoldArgs {
 using DeltaFoldFn = void(const DeltaFoldArgs& args, std::size_t head_begin, std::size_t head_end);
 DeltaFoldFn delta_fold_reference, delta_fold_avx2, delta_fold_avx512, delta_fold_neon;
 
+/// Floats of scratch one thread needs for any number of rows and heads.
 std::size_t delta_net_scratch_floats(std::size_t key_dim, std::size_t value_dim);
 
 }  // namespace lanner::kernels
