@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "io/atomic_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+
+#include "io/file_error.h"
+
+namespace lanner::io {
+namespace {
+
+constexpr int kMaxTemporaryNames = 1000;
+
+void flush_folder(const std::filesystem::path& folder) {
+  const FileDescriptor descriptor(
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems refuse fsync on a folder; the rename has happened all the same.
+  if (descriptor.is_open()) ::fsync(descriptor.get());
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::filesystem::path& target) : target_(target) {
+  struct stat status {};
+  if (::stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    throw file_error(target, "write", S_ISDIR(status.st_mode) ? EISDIR : EEXIST);
+  }
+  for (int i = 0; i < kMaxTemporaryNames && !descriptor_.is_open(); ++i) {
+    temporary_ = target;
+    temporary_ += fmt::format(".{}-{}.tmp", ::getpid(), i);
+    // Not mkstemp: its mode 0600 would survive the rename, the umask's mode is what users expect.
+    descriptor_ = FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!descriptor_.is_open() && errno != EEXIST) throw file_error(target, "create", errno);
+  }
+  if (!descriptor_.is_open()) throw file_error(target, "create a temporary file beside it", EEXIST);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_.is_open()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::reserve(std::uint64_t size_bytes) {
+  if (size_bytes == 0) return;
+  // fallocate, not posix_fallocate: the latter writes zeros where the file system has no support.
+  while (::fallocate(descriptor_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size_bytes)) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EOPNOTSUPP || errno == ENOSYS) return;
+    throw file_error(target_, "reserve space", errno);
+  }
+}
+
+void AtomicFile::append(std::span<const std::byte> bytes) {
+  write_at(appended_, bytes);
+  appended_ += bytes.size();
+}
+
+void AtomicFile::append(std::string_view text) { append(std::as_bytes(std::span(text.data(), text.size()))); }
+
+void AtomicFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pwrite(descriptor_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw file_error(target_, "write", errno);
+    offset += static_cast<std::uint64_t>(count);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+void AtomicFile::commit() {
+  // Late errors (full disk, network file systems) surface at fsync or close: both count as write errors.
+  if (::fsync(descriptor_.get()) != 0) throw file_error(target_, "write", errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0)
+    throw file_error(target_, "rename into place", errno);
+  if (::close(descriptor_.release()) != 0) throw file_error(target_, "write", errno);
+  flush_folder(target_.parent_path());
+}
+
+void write_text_file(const std::filesystem::path& target, std::string_view text) {
+  AtomicFile file(target);
+  file.append(text);
+  file.commit();
+}
+
+}  // namespace lanner::io
