@@ -18,14 +18,16 @@ struct LinearArgs {
   std::size_t rows = 0;
   std::size_t column_begin = 0;  ///< first output column n of this call
   std::size_t column_end = 0;
-  float* scratch = nullptr;  ///< linear_scratch_floats(w) floats of the calling thread
+  float* scratch = nullptr;  ///< linear_scratch_floats(w.columns) floats of the calling thread
 };
 
 /// y = x Wᵀ over a range of outputs. Weights are widened to float (affine: scale*q + bias rounded once by FMA
 /// or in two steps), products accumulate in float along k in one fixed order per (r, n) that does not depend
-/// on rows, the range or the position inside it: batch-invariant: yes. Reference: double accumulation over
-/// float-dequantized weights. No alignment needs beyond the element size. column_begin is a multiple of
-/// kLinearColumnGrain.
+/// on rows, the range or the position inside it: batch-invariant: yes. The order: lane k mod L of L = 8
+/// (AVX2) or 16 (AVX-512) sums its products by FMA with k ascending, then the lanes are added in halves (lane
+/// i and i + L/2, and so on). Reference: double accumulation over float-dequantized weights. No alignment
+/// needs beyond the element size. Quantized columns are a multiple of the group. Any column_begin is allowed;
+/// a multiple of kLinearColumnGrain is fastest.
 using LinearFn = void(const WeightView& w, const LinearArgs& args);
 
 /// out[0, columns) = row `row` of w in float. Affine: scale*q + bias with a rounded product (reference) or
