@@ -5,6 +5,8 @@
 
 namespace lanner::kernels {
 
+inline constexpr std::size_t kMaxConvTaps = 8;
+
 /// Depthwise causal convolution over time, then silu.
 struct CausalConvArgs {
   const float* x = nullptr;        ///< [rows, channels], raw inputs of this call
@@ -13,7 +15,7 @@ struct CausalConvArgs {
   float* out = nullptr;      ///< [rows, channels], not x
   std::size_t rows = 0;
   std::size_t channels = 0;
-  std::size_t taps = 0;  ///< 4 in released models
+  std::size_t taps = 0;  ///< 1..kMaxConvTaps; 4 in released models
 };
 
 /// out[t,c] = silu(sum_j w[j,c] * in[t-taps+1+j, c]) for channels [channel_begin, channel_end), taps summed

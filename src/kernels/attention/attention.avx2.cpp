@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/attention/attention.simd.h"
+
+namespace lanner::kernels {
+
+// Fast because: up to 32 (row, head) pairs share each pass over a block of keys and values, in tiles of sums
+// that fill the registers; scores never leave the first-level cache.
+void attention_avx2(const AttentionArgs& args, std::size_t row_begin, std::size_t row_end,
+                    std::size_t head_begin, std::size_t head_end) {
+  attend_rows(args, row_begin, row_end, head_begin, head_end);
+}
+
+}  // namespace lanner::kernels
