@@ -26,11 +26,11 @@ ExpertRows group_by_expert(std::span<const std::int32_t> experts, std::size_t n_
   return grouped;
 }
 
-/// out [R, rows_per_expert] = x [R, K] times expert e of a stack.
-void expert_linear(Stream& stream, const Tensor& out, const Matrix& stack, std::size_t expert,
+/// out [R, N] = x [R, K] times expert e [N, K] of a stack.
+void expert_linear(Stream& stream, const Tensor& out, const ExpertStack& stack, std::size_t expert,
                    const Tensor& x) {
   const std::size_t width = out.columns();
-  const kernels::WeightView w = weight_rows(stack.view(), expert * width, (expert + 1) * width);
+  const kernels::WeightView& w = stack.expert(expert);
   const std::size_t scratch_floats = kernels::linear_scratch_floats(w.columns);
   stream.pool().split(width, kernels::kLinearColumnGrain,
                       [&](std::size_t begin, std::size_t end, int thread) {
@@ -57,15 +57,14 @@ void experts(Stream& stream, Arena& arena, const ExpertsCall& call) {
   const std::size_t rows = call.x.rows();
   const std::size_t k = call.experts.size() / rows;
   const auto hidden = call.x.shape.back();
-  const auto width = static_cast<std::int64_t>(call.gate->rows() / call.n_experts);
-  check_shape(call.out.shape == call.x.shape && call.down->rows() / call.n_experts == call.x.columns(),
-              "experts", call.out);
+  const auto width = static_cast<std::int64_t>(call.gate->rows());
+  check_shape(call.out.shape == call.x.shape && call.down->rows() == call.x.columns(), "experts", call.out);
   const ArenaScope scope(arena);
-  const ExpertRows grouped = group_by_expert(call.experts, call.n_experts);
+  const ExpertRows grouped = group_by_expert(call.experts, call.gate->count());
   // Every (row, slot) result is kept, then each row adds its own in slot order: no row waits on another's
   // experts.
   const Tensor y = arena.floats({static_cast<std::int64_t>(call.experts.size()), hidden});
-  for (std::size_t e = 0; e < call.n_experts; ++e) {
+  for (std::size_t e = 0; e < call.gate->count(); ++e) {
     const std::size_t begin = grouped.begin[e];
     const auto count = static_cast<std::int64_t>(grouped.begin[e + 1] - begin);
     if (count == 0) continue;

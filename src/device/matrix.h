@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "core/cpu_features.h"
 #include "kernels/linear/linear.h"
@@ -32,6 +33,28 @@ class Matrix {
   kernels::WeightView view_;
   kernels::LinearKernels kernels_;
   std::shared_ptr<const void> owner_;
+};
+
+/// The matrices of all experts of one projection, equal in shape and format, each anywhere in memory: files
+/// hold them stacked, fused with another projection, or apart.
+class ExpertStack {
+ public:
+  ExpertStack() = default;
+  /// Throws Error kUnsupported when no kernel takes the format, kInternal when there is no expert.
+  ExpertStack(std::vector<kernels::WeightView> experts, std::vector<std::shared_ptr<const void>> owners,
+              Isa isa);
+
+  std::size_t count() const { return experts_.size(); }
+  std::size_t rows() const { return experts_.front().rows; }
+  std::size_t columns() const { return experts_.front().columns; }
+  const kernels::WeightView& expert(std::size_t index) const { return experts_[index]; }
+  const kernels::LinearKernels& kernels() const { return kernels_; }
+  std::size_t size_bytes() const;
+
+ private:
+  std::vector<kernels::WeightView> experts_;
+  kernels::LinearKernels kernels_;
+  std::vector<std::shared_ptr<const void>> owners_;
 };
 
 /// Bytes that rows × columns take in a format, scales and biases included.

@@ -87,10 +87,9 @@ struct ExpertsCall {
   Tensor x;                               ///< [T, D]
   std::span<const std::int32_t> experts;  ///< [T, K], ascending within a row
   std::span<const float> weights;         ///< [T, K]
-  const Matrix* gate = nullptr;           ///< [E*F, D]
-  const Matrix* up = nullptr;             ///< [E*F, D]
-  const Matrix* down = nullptr;           ///< [E*D, F]
-  std::size_t n_experts = 0;
+  const ExpertStack* gate = nullptr;      ///< E of [F, D]
+  const ExpertStack* up = nullptr;        ///< E of [F, D]
+  const ExpertStack* down = nullptr;      ///< E of [D, F]
   GatedActivation activation = GatedActivation::kSilu;
 };
 

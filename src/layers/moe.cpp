@@ -23,7 +23,6 @@ Tensor Experts::operator()(Step& step, const Tensor& x, const Routing& routing) 
                     .gate = &gate,
                     .up = &up,
                     .down = &down,
-                    .n_experts = count,
                     .activation = activation});
   return out;
 }

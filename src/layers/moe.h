@@ -19,12 +19,11 @@ struct Routing {
 /// Softmax over all experts in float, the k most probable (ties: lower id), renormalised to sum to one.
 Routing route(Step& step, const Tensor& logits, std::size_t k);
 
-/// Routed gated feed-forwards, each stack holding the matrices of all experts one after another.
+/// Routed gated feed-forwards.
 struct Experts {
-  device::Matrix gate;  ///< [E*F, D]
-  device::Matrix up;    ///< [E*F, D]
-  device::Matrix down;  ///< [E*D, F]
-  std::size_t count = 0;
+  device::ExpertStack gate;  ///< E of [F, D]
+  device::ExpertStack up;    ///< E of [F, D]
+  device::ExpertStack down;  ///< E of [D, F]
   device::GatedActivation activation = device::GatedActivation::kSilu;
 
   /// sum over a row's experts of weight * down( act(gate x) * up x ), in ascending expert order. x [T, D] →

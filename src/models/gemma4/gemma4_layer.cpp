@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "models/gemma4/gemma4_layer.h"
+
+#include "layers/attend.h"
+#include "layers/tensor_math.h"
+
+namespace lanner::models::gemma4 {
+namespace {
+
+using layers::add;
+
+/// [rows, heads*D] seen as [rows, heads, D]
+Tensor split_heads(const Tensor& x, std::size_t heads) {
+  return x.reshaped(
+      {x.shape[0], static_cast<std::int64_t>(heads), x.shape[1] / static_cast<std::int64_t>(heads)});
+}
+
+Tensor join_heads(const Tensor& x) { return x.reshaped({x.shape[0], x.shape[1] * x.shape[2]}); }
+
+}  // namespace
+
+Tensor Attention::operator()(Step& step, const Packing& rows, const Tensor& x,
+                             const layers::RopeTables& tables) const {
+  const Tensor q = q_norm(step, split_heads(q_proj(step, x), heads));
+  rope->rotate(step, q, tables);
+  if (own) {
+    const Tensor k_raw = split_heads(own->k_proj(step, x), own->heads);
+    const Tensor v_raw = own->v_proj ? split_heads((*own->v_proj)(step, x), own->heads) : k_raw;
+    const Tensor k = own->k_norm(step, k_raw);
+    rope->rotate(step, k, tables);
+    layers::append_kv(step, layer, k, own->v_norm(step, v_raw));
+  }
+  constexpr float kScale = 1.0F;
+  return o_proj(step, join_heads(layers::attend(step, layer, rows, q, kScale)));
+}
+
+Tensor DenseFfn::operator()(Step& step, const Tensor& h) const {
+  return post_norm(step, mlp(step, pre_norm(step, h)));
+}
+
+Tensor MoeFfn::operator()(Step& step, const Tensor& h) const {
+  const Tensor dense = post_norm_dense(step, mlp(step, pre_norm(step, h)));
+  const layers::Routing routing = layers::route(step, router_proj(step, router_norm(step, h)), top_k);
+  for (std::size_t i = 0; i < routing.weights.size(); ++i)
+    routing.weights[i] *= expert_scale.floats()[static_cast<std::size_t>(routing.experts[i])];
+  const Tensor routed = post_norm_experts(step, experts(step, pre_norm_experts(step, h), routing));
+  return post_norm(step, add(step, dense, routed));
+}
+
+Tensor PerLayerInput::operator()(Step& step, const Tensor& h, const Tensor& input) const {
+  return norm(step, projection(step, layers::gelu_mul(step, gate(step, h), input)));
+}
+
+Tensor DecoderLayer::operator()(Step& step, const Packing& rows, const Tensor& x, const Tensor& per_layer,
+                                const layers::RopeTables& tables) const {
+  Tensor h = add(step, x, post_attention_norm(step, attention(step, rows, input_norm(step, x), tables)));
+  h = add(step, h, std::visit([&](const auto& ffn) { return ffn(step, h); }, feed_forward));
+  if (per_layer_input) h = add(step, h, (*per_layer_input)(step, h, per_layer));
+  return layers::scale(step, h, layer_scalar);
+}
+
+}  // namespace lanner::models::gemma4

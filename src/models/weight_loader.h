@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/buffer.h"
+#include "device/matrix.h"
+#include "device/ops.h"
+#include "io/checkpoint.h"
+#include "layers/linear.h"
+#include "models/quantization_config.h"
+
+namespace lanner::models {
+
+/// One weight as `info` reports it.
+struct ModuleFacts {
+  std::string path;  ///< without family prefix: "layers.3.mlp.down_proj"
+  device::WeightSpec spec;
+  std::size_t parameters = 0;
+  std::size_t size_bytes = 0;
+};
+
+/// Small float weights (norm gains, scalars, convolutions) owned by a model.
+using WeightStorage = std::vector<Buffer>;
+
+/// Gives a family's weights.cpp the tensors of a checkpoint under canonical paths: it hides the naming worlds
+/// (HF and MLX), decides dense or quantized per module from the tensors, checks them against config.json, and
+/// remembers what was used. Matrices stay where the checkpoint is mapped.
+class WeightLoader {
+ public:
+  /// Finds the prefix of the text model. Throws Error kCorrupt when no embedding table is there.
+  WeightLoader(const io::Checkpoint& checkpoint, const device::Ops& ops, WeightStorage& storage);
+
+  /// True when the text model has a tensor of this canonical name ("layers.0.mlp.experts.gate_up_proj").
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  /// The raw tensor, or nullptr. Does not count as use.
+  const io::TensorEntry* find(std::string_view name) const;
+
+  /// y = x Wᵀ with W [out, in] at `path`.weight, dense or quantized. `why` names the config fields behind the
+  /// shape.
+  layers::Linear linear(std::string_view path, std::size_t out, std::size_t in, std::string_view why);
+  device::Matrix matrix(std::string_view path, std::size_t out, std::size_t in, std::string_view why);
+  /// Experts [E, out, in] stacked at `path` (with or without ".weight").
+  device::ExpertStack experts(std::string_view path, std::size_t count, std::size_t out, std::size_t in,
+                              std::string_view why);
+  /// Rows [begin, begin + out) of every expert of a stack [E, stacked_out, in]: half of a fused gate_up_proj.
+  device::ExpertStack expert_rows(std::string_view path, std::size_t count, std::size_t stacked_out,
+                                  std::size_t begin, std::size_t out, std::size_t in, std::string_view why);
+  /// Experts stored one by one: prefix + ".E." + suffix, for E < count.
+  device::ExpertStack separate_experts(std::string_view prefix, std::string_view suffix, std::size_t count,
+                                       std::size_t out, std::size_t in, std::string_view why);
+  /// A small weight of any float type, widened to float and multiplied or shifted by the caller. Owned by
+  /// storage.
+  Tensor floats(std::string_view name, const Shape& shape, std::string_view why);
+  /// Float memory owned by storage.
+  Tensor allocate(const Shape& shape);
+
+  /// Marks every tensor of a canonical prefix as known and unused ("layers.5.self_attn.k_proj.").
+  void ignore(std::string_view prefix);
+  /// Names of tensors neither used nor ignored, as the files spell them.
+  std::vector<std::string> leftovers() const;
+  std::vector<ModuleFacts> take_modules() { return std::move(modules_); }
+
+ private:
+  struct Triple {
+    const io::TensorEntry* weight = nullptr;
+    const io::TensorEntry* scales = nullptr;
+    const io::TensorEntry* biases = nullptr;
+  };
+
+  const io::TensorEntry& use(std::string_view name);
+  Triple find_module(std::string_view path);
+  device::WeightSpec spec_of(const Triple& triple, std::string_view path, std::size_t in) const;
+  device::WeightSpec quantized_spec(const Triple& triple, std::string_view path, std::size_t in) const;
+  device::WeightView view_of(const Triple& triple, const device::WeightSpec& spec, std::size_t rows,
+                             std::size_t in, std::vector<std::shared_ptr<const void>>& owners) const;
+  void check_shapes(const Triple& triple, const device::WeightSpec& spec, const Shape& shape,
+                    std::string_view why) const;
+  void record(std::string_view path, const device::WeightSpec& spec, std::size_t rows, std::size_t in);
+
+  const io::Checkpoint& checkpoint_;
+  const device::Ops& ops_;
+  WeightStorage& storage_;
+  QuantizationConfig quantization_;
+  std::string prefix_;
+  std::set<std::string, std::less<>> used_;
+  std::vector<ModuleFacts> modules_;
+};
+
+}  // namespace lanner::models
