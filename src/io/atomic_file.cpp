@@ -10,6 +10,7 @@
 #include <string>
 
 #include "io/file_error.h"
+#include "io/message_text.h"
 
 namespace lanner::io {
 namespace {
@@ -50,7 +51,8 @@ void AtomicFile::reserve(std::uint64_t size_bytes) {
   while (::fallocate(descriptor_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size_bytes)) != 0) {
     if (errno == EINTR) continue;
     if (errno == EOPNOTSUPP || errno == ENOSYS) return;
-    throw file_error(target_, "reserve space", errno);
+    const int cause = errno;  // formatting may change it
+    throw file_error(target_, fmt::format("reserve {}", readable_size(size_bytes)), cause);
   }
 }
 
