@@ -10,25 +10,7 @@ namespace {
 
 using namespace lanner::kernels;
 
-constexpr CpuKernels kReference = {
-    .isa = Isa::kReference,
-    .rms_norm = rms_norm_reference,
-    .rms_norm_plain = rms_norm_plain_reference,
-    .l2_norm = l2_norm_reference,
-    .gated_rms_norm = gated_rms_norm_reference,
-    .rope = rope_reference,
-    .add = add_reference,
-    .scale = scale_reference,
-    .gelu_mul = gelu_mul_reference,
-    .silu_mul = silu_mul_reference,
-    .sigmoid_mul = sigmoid_mul_reference,
-    .softcap = softcap_reference,
-    .attention = attention_reference,
-    .causal_conv = causal_conv_reference,
-    .delta_net = delta_net_reference,
-    .delta_fold = delta_fold_reference,
-};
-
+// One row per operation; a missing kernel does not link.
 #define LANNER_KERNEL_TABLE(ISA, SUFFIX)         \
   constexpr CpuKernels k##ISA = {                \
       .isa = Isa::k##ISA,                        \
@@ -49,6 +31,15 @@ constexpr CpuKernels kReference = {
       .delta_fold = delta_fold_##SUFFIX,         \
   }
 
+LANNER_KERNEL_TABLE(Reference, reference);
+#if defined(__x86_64__)
+LANNER_KERNEL_TABLE(Avx2, avx2);
+LANNER_KERNEL_TABLE(Avx512, avx512);
+#elif defined(__aarch64__)
+LANNER_KERNEL_TABLE(Neon, neon);
+#endif
+#undef LANNER_KERNEL_TABLE
+
 }  // namespace
 
 const CpuKernels& cpu_kernels(Isa isa) {
@@ -56,7 +47,19 @@ const CpuKernels& cpu_kernels(Isa isa) {
     throw Error(ErrorKind::kUnsupported,
                 fmt::format("--isa {}: this CPU does not support it; the best it runs is {}", name(isa),
                             name(detect_isa())));
-  return kReference;
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::kAvx2:
+      return kAvx2;
+    case Isa::kAvx512:
+      return kAvx512;
+#elif defined(__aarch64__)
+    case Isa::kNeon:
+      return kNeon;
+#endif
+    default:
+      return kReference;
+  }
 }
 
 }  // namespace lanner::device

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "models/qwen3_5/qwen3_5_layer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "layers/attend.h"
+#include "layers/tensor_math.h"
+
+namespace lanner::models::qwen3_5 {
+namespace {
+
+using layers::add;
+
+struct QueryAndGate {
+  Tensor query;  ///< [rows, Hq, D]
+  Tensor gate;   ///< [rows, Hq, D]
+};
+
+/// u [rows, Hq * 2D] holds each head's query beside its gate.
+QueryAndGate split_query_gate(Step& step, const Tensor& u, std::size_t heads, std::size_t head_dim) {
+  const Shape shape{u.shape[0], static_cast<std::int64_t>(heads), static_cast<std::int64_t>(head_dim)};
+  const QueryAndGate parts{step.floats(shape), step.floats(shape)};
+  const Tensor pairs = u.reshaped({2 * u.shape[0] * shape[1], shape[2]});
+  for (std::size_t i = 0; i < parts.query.rows(); ++i) {
+    std::ranges::copy(pairs.row(2 * i), parts.query.row(i).begin());
+    std::ranges::copy(pairs.row(2 * i + 1), parts.gate.row(i).begin());
+  }
+  return parts;
+}
+
+Tensor split_heads(const Tensor& x, std::size_t heads) {
+  return x.reshaped(
+      {x.shape[0], static_cast<std::int64_t>(heads), x.shape[1] / static_cast<std::int64_t>(heads)});
+}
+
+Tensor join_heads(const Tensor& x) { return x.reshaped({x.shape[0], x.shape[1] * x.shape[2]}); }
+
+/// y[t] * sigmoid(gate[t]), gate [rows, 1]
+Tensor gate_rows(Step& step, const Tensor& y, const Tensor& gate) {
+  const Tensor wide = step.floats(y.shape);
+  for (std::size_t t = 0; t < y.rows(); ++t) std::ranges::fill(wide.row(t), gate.floats()[t]);
+  return layers::sigmoid_mul(step, y, wide);
+}
+
+}  // namespace
+
+Tensor GatedAttention::operator()(Step& step, const Tensor& x, const layers::RopeTables& tables) const {
+  const QueryAndGate u = split_query_gate(step, q_proj(step, x), heads, head_dim);
+  const Tensor q = q_norm(step, u.query);
+  const Tensor k = k_norm(step, split_heads(k_proj(step, x), kv_heads));
+  const Tensor v = split_heads(v_proj(step, x), kv_heads);
+  rope->rotate(step, q, tables);
+  rope->rotate(step, k, tables);
+  layers::append_kv(step, layer, k, v);
+  const float scale = 1.0F / std::sqrt(static_cast<float>(head_dim));
+  const Tensor o = layers::attend(step, layer, step.all(), q, scale);
+  return o_proj(step, join_heads(layers::sigmoid_mul(step, o, u.gate)));
+}
+
+Tensor MoeFfn::operator()(Step& step, const Tensor& x) const {
+  const layers::Routing routing = layers::route(step, router(step, x), top_k);
+  const Tensor routed = experts(step, x, routing);
+  return add(step, routed, gate_rows(step, shared(step, x), shared_gate(step, x)));
+}
+
+Tensor DecoderLayer::operator()(Step& step, const Tensor& x, const layers::RopeTables& tables) const {
+  const Tensor normed = input_norm(step, x);
+  const auto* delta_net = std::get_if<layers::GatedDeltaNet>(&mixer);
+  const Tensor mixed = delta_net != nullptr ? (*delta_net)(step, normed, index)
+                                            : std::get<GatedAttention>(mixer)(step, normed, tables);
+  const Tensor h = add(step, x, mixed);
+  const Tensor f = post_attention_norm(step, h);
+  return add(step, h, std::visit([&](const auto& ffn) { return ffn(step, f); }, feed_forward));
+}
+
+}  // namespace lanner::models::qwen3_5
