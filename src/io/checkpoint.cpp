@@ -14,7 +14,7 @@ namespace {
 Json load_config(const FolderListing& listing) {
   if (!listing.has("config.json")) throw listing.no_config_error();
   Json config = load_json(listing.folder() / "config.json");
-  Fields(config, "config.json");  // throws unless it is an object
+  [[maybe_unused]] const Fields checked(config, "config.json");  // throws unless it is an object
   return config;
 }
 

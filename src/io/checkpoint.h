@@ -28,7 +28,7 @@ class Checkpoint {
   const std::filesystem::path& folder() const { return listing_.folder(); }
   /// config.json; Fields read from it must not outlive the Checkpoint.
   const Json& config() const { return config_; }
-  Fields config_fields() const { return Fields(config_, "config.json"); }
+  Fields config_fields() const { return {config_, "config.json"}; }
 
   /// Every tensor of the model, sorted by name.
   const std::vector<TensorEntry>& tensors() const { return tensors_; }

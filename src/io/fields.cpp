@@ -17,8 +17,8 @@ struct Place {  ///< Where a value stands, for its error message.
 };
 
 Error wrong_value(const Place& place, const Json& value, std::string_view expected) {
-  return Error(ErrorKind::kCorrupt, fmt::format("{}: {} is {}, expected {}", place.source,
-                                                printable(place.name), describe(value), expected));
+  return {ErrorKind::kCorrupt, fmt::format("{}: {} is {}, expected {}", place.source, printable(place.name),
+                                           describe(value), expected)};
 }
 
 std::string expected_text(IntRange range) {
@@ -138,8 +138,8 @@ std::vector<std::string> Fields::keys() const {
 
 Error Fields::unexpected(std::string_view key, std::string_view expected) const {
   if (const Json* value = find(key)) return wrong_value({source_, name_of(key)}, *value, expected);
-  return Error(ErrorKind::kCorrupt,
-               fmt::format("{}: {} is missing, expected {}", source_, printable(name_of(key)), expected));
+  return {ErrorKind::kCorrupt,
+          fmt::format("{}: {} is missing, expected {}", source_, printable(name_of(key)), expected)};
 }
 
 std::optional<std::int64_t> Fields::find_int(std::string_view key, IntRange range) const {

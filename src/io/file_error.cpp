@@ -13,20 +13,20 @@ namespace lanner::io {
 
 Error file_error(const std::filesystem::path& path, std::string_view action, int error_number) {
   const std::string where = printable(path.native());
-  const auto io = [&](std::string_view cause) {
-    return Error(ErrorKind::kIo, fmt::format("{}: cannot {}: {}", where, action, cause));
+  const auto io = [&](std::string_view cause) -> Error {
+    return {ErrorKind::kIo, fmt::format("{}: cannot {}: {}", where, action, cause)};
   };
   switch (error_number) {
     case ENOENT:
-      return Error(ErrorKind::kNotFound, fmt::format("{}: no such file or folder", where));
+      return {ErrorKind::kNotFound, fmt::format("{}: no such file or folder", where)};
     case ENOTDIR:
-      return Error(ErrorKind::kNotFound,
-                   fmt::format("{}: no such file: a part of the path is a file, not a folder", where));
+      return {ErrorKind::kNotFound,
+              fmt::format("{}: no such file: a part of the path is a file, not a folder", where)};
     case EISDIR:
-      return Error(ErrorKind::kInvalidArgument, fmt::format("{}: is a folder, expected a file", where));
+      return {ErrorKind::kInvalidArgument, fmt::format("{}: is a folder, expected a file", where)};
     case ENOMEM:
-      return Error(ErrorKind::kOutOfMemory,
-                   fmt::format("{}: cannot {}: the system has no memory left", where, action));
+      return {ErrorKind::kOutOfMemory,
+              fmt::format("{}: cannot {}: the system has no memory left", where, action)};
     case EACCES:
     case EPERM:
       return io("permission denied; check the owner and mode of the file and of its folders");

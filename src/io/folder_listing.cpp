@@ -22,15 +22,14 @@ Error file_given_error(const fs::path& path) {
   const std::string where = printable(path.native());
   const fs::path extension = path.extension();
   if (extension == ".gguf") {
-    return Error(ErrorKind::kUnsupported, fmt::format("{}: is a GGUF file; {}", where, kGgufAdvice));
+    return {ErrorKind::kUnsupported, fmt::format("{}: is a GGUF file; {}", where, kGgufAdvice)};
   }
   if (extension == ".safetensors" || extension == ".json") {
     const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
-    return Error(ErrorKind::kInvalidArgument, fmt::format("{}: is a file, expected its folder; give {}",
-                                                          where, printable(parent.native())));
+    return {ErrorKind::kInvalidArgument,
+            fmt::format("{}: is a file, expected its folder; give {}", where, printable(parent.native()))};
   }
-  return Error(ErrorKind::kInvalidArgument,
-               fmt::format("{}: is a file, expected a checkpoint folder", where));
+  return {ErrorKind::kInvalidArgument, fmt::format("{}: is a file, expected a checkpoint folder", where)};
 }
 
 }  // namespace
@@ -64,32 +63,31 @@ Error FolderListing::no_config_error() const {
   const std::string where = printable(folder_.native());
   const std::vector<std::string> gguf = ending_with(".gguf");
   if (has("adapter_config.json")) {
-    return Error(
+    return {
         ErrorKind::kInvalidArgument,
         fmt::format("{}: holds an adapter (adapter_config.json), expected a model (config.json); give its "
                     "base model's folder",
-                    where));
+                    where)};
   }
   if (!gguf.empty()) {
-    return Error(ErrorKind::kUnsupported, fmt::format("{}: holds a GGUF file ({}) and no config.json; {}",
-                                                      where, printable(gguf[0]), kGgufAdvice));
+    return {ErrorKind::kUnsupported, fmt::format("{}: holds a GGUF file ({}) and no config.json; {}", where,
+                                                 printable(gguf[0]), kGgufAdvice)};
   }
   if (has("snapshots") && has("refs")) {
-    return Error(
+    return {
         ErrorKind::kInvalidArgument,
         fmt::format("{}: is a Hugging Face cache entry, expected one of its snapshots; give the model's id "
                     "(org/name) or a folder under {}",
-                    where, printable((folder_ / "snapshots").native())));
+                    where, printable((folder_ / "snapshots").native()))};
   }
   if (!ending_with(".safetensors").empty()) {
-    return Error(
-        ErrorKind::kNotFound,
-        fmt::format("{}: has weights but no config.json; copy the model's config.json into it", where));
+    return {ErrorKind::kNotFound,
+            fmt::format("{}: has weights but no config.json; copy the model's config.json into it", where)};
   }
-  return Error(
+  return {
       ErrorKind::kNotFound,
       fmt::format("{}: {}, expected a checkpoint folder with config.json, *.safetensors and tokenizer.json",
-                  where, names_.empty() ? "is empty" : "has no config.json"));
+                  where, names_.empty() ? "is empty" : "has no config.json")};
 }
 
 Error FolderListing::no_weights_error() const {
@@ -99,23 +97,23 @@ Error FolderListing::no_weights_error() const {
     for (std::string& name : ending_with(suffix)) pickles.push_back(std::move(name));
   }
   if (!pickles.empty()) {
-    return Error(
+    return {
         ErrorKind::kUnsupported,
         fmt::format("{}: weights are PyTorch pickles ({}), expected safetensors; get the model's safetensors "
                     "files or convert them with save_pretrained",
-                    where, printable(pickles[0])));
+                    where, printable(pickles[0]))};
   }
   if (const std::vector<std::string> gguf = ending_with(".gguf"); !gguf.empty()) {
-    return Error(ErrorKind::kUnsupported,
-                 fmt::format("{}: weights are a GGUF file ({}); {}", where, printable(gguf[0]), kGgufAdvice));
+    return {ErrorKind::kUnsupported,
+            fmt::format("{}: weights are a GGUF file ({}); {}", where, printable(gguf[0]), kGgufAdvice)};
   }
   const std::vector<std::string> others = ending_with(".safetensors");
   const std::string found = others.empty() ? "no weights" : fmt::format("only {}", printable(others[0]));
-  return Error(
+  return {
       ErrorKind::kNotFound,
       fmt::format("{}: holds {}, expected model.safetensors or shards with model.safetensors.index.json; the "
                   "download may be incomplete",
-                  where, found));
+                  where, found)};
 }
 
 }  // namespace lanner::io

@@ -35,10 +35,11 @@ bool is_id_part(std::string_view part) {
 
 std::optional<ModelId> parse_id(std::string_view text) {
   const std::size_t at = text.find('@');
-  ModelId id{std::string(text.substr(0, at)), at == text.npos ? "main" : std::string(text.substr(at + 1))};
+  ModelId id{std::string(text.substr(0, at)),
+             at == std::string_view::npos ? "main" : std::string(text.substr(at + 1))};
   const std::string_view name = id.name;
   const std::size_t slash = name.find('/');
-  const bool name_is_valid = slash == name.npos
+  const bool name_is_valid = slash == std::string_view::npos
                                  ? is_id_part(name)
                                  : is_id_part(name.substr(0, slash)) && is_id_part(name.substr(slash + 1));
   if (!name_is_valid || !is_id_part(id.revision)) return std::nullopt;

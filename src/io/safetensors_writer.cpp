@@ -51,6 +51,7 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path,
                                      const std::map<std::string, std::string>& metadata)
     : file_(path) {
   std::vector<const TensorDeclaration*> order;
+  order.reserve(tensors.size());
   for (const TensorDeclaration& tensor : tensors) order.push_back(&tensor);
   std::stable_sort(order.begin(), order.end(), [](const TensorDeclaration* a, const TensorDeclaration* b) {
     return size_bytes(a->dtype) > size_bytes(b->dtype);

@@ -33,8 +33,8 @@ HeldTensor load_tensor(const TensorEntry& entry, std::size_t alignment_bytes) {
 }
 
 Error tensor_error(const TensorEntry& entry, std::string_view problem) {
-  return Error(ErrorKind::kCorrupt,
-               fmt::format("{}: tensor {} {}", entry.file_name(), in_quotes(entry.name), problem));
+  return {ErrorKind::kCorrupt,
+          fmt::format("{}: tensor {} {}", entry.file_name(), in_quotes(entry.name), problem)};
 }
 
 void expect_shape(const TensorEntry& entry, const Shape& expected, std::string_view why) {
