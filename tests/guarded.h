@@ -30,8 +30,6 @@ class Guarded {
   T* end() { return data() + count_; }
   const T* begin() const { return data(); }
   const T* end() const { return data() + count_; }
-  operator std::span<T>() { return {data(), count_}; }
-  operator std::span<const T>() const { return {data(), count_}; }
 
   /// True while nothing outside the elements was written.
   bool guards_intact() const {

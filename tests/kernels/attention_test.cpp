@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/attention/attention.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "compare.h"
+#include "core/float_convert.h"
+#include "guarded.h"
+#include "kernels/variants.h"
+#include "random.h"
+
+using namespace lanner;
+using namespace lanner::kernels;
+using namespace lanner::test;
+
+namespace {
+
+struct Shape {
+  std::size_t q_heads;
+  std::size_t kv_heads;
+  std::size_t head_dim;
+};
+
+/// Keys and values of positions [first_block * 64, end), the rest of the blocks NaN, and queries with ranges.
+class Problem {
+ public:
+  Problem(Shape shape, DType dtype, std::size_t first_block, std::size_t end,
+          std::vector<std::int32_t> key_begin, std::vector<std::int32_t> key_end)
+      : shape_(shape),
+        dtype_(dtype),
+        first_block_(first_block),
+        key_begin_(std::move(key_begin)),
+        key_end_(std::move(key_end)) {
+    const std::size_t begin = first_block * kKvBlock;
+    const std::size_t width = shape.kv_heads * shape.head_dim;
+    const std::size_t blocks = (end - begin + kKvBlock - 1) / kKvBlock;
+    const std::size_t block_floats = width * kKvBlock;
+    for (int side = 0; side < 2; ++side) {
+      auto& memory = side == 0 ? key_memory_ : value_memory_;
+      auto& pointers = side == 0 ? keys_ : values_;
+      memory.assign(blocks * block_floats, std::nanf(""));
+      for (std::size_t b = 0; b < blocks; ++b) pointers.push_back(memory.data() + b * block_floats);
+      const auto x = random_normal((end - begin) * width, side == 0 ? 51 : 52);
+      write_kv_rows(pointers.data(), first_block, dtype, x.data(), end - begin, shape.kv_heads,
+                    shape.head_dim, begin);
+    }
+    q_ = random_normal(rows() * q_width(), 53);
+  }
+
+  std::size_t rows() const { return key_begin_.size(); }
+  std::size_t q_width() const { return shape_.q_heads * shape_.head_dim; }
+
+  AttentionArgs args(float* out, float* scratch) const {
+    return {
+        .q = q_.data(),
+        .out = out,
+        .rows = rows(),
+        .q_heads = shape_.q_heads,
+        .kv_heads = shape_.kv_heads,
+        .head_dim = shape_.head_dim,
+        .scale = 1 / std::sqrt(float(shape_.head_dim)),
+        .kv = {.keys = keys_.data(), .values = values_.data(), .first_block = first_block_, .dtype = dtype_},
+        .key_begin = key_begin_.data(),
+        .key_end = key_end_.data(),
+        .scratch = scratch};
+  }
+
+  /// Rows in tiles of `tile`, heads in parts of `heads`.
+  std::vector<float> run(AttentionFn* attention, std::size_t tile, std::size_t heads) const {
+    std::vector<float> out(rows() * q_width());
+    Guarded<float> scratch(attention_scratch_floats(shape_.head_dim));
+    const AttentionArgs all = args(out.data(), scratch.data());
+    for (std::size_t row = 0; row < rows(); row += tile)
+      for (std::size_t head = 0; head < shape_.q_heads; head += heads)
+        attention(all, row, std::min(row + tile, rows()), head, std::min(head + heads, shape_.q_heads));
+    CHECK(scratch.guards_intact());
+    return out;
+  }
+
+ private:
+  Shape shape_;
+  DType dtype_;
+  std::size_t first_block_;
+  std::vector<std::int32_t> key_begin_;
+  std::vector<std::int32_t> key_end_;
+  std::vector<float> key_memory_;
+  std::vector<float> value_memory_;
+  std::vector<void*> keys_;
+  std::vector<void*> values_;
+  std::vector<float> q_;
+};
+
+/// Rows at positions [first, first + rows), each attending its last `window` positions.
+Problem causal(Shape shape, DType dtype, std::size_t first_block, std::int32_t first, std::int32_t rows,
+               std::int32_t window) {
+  std::vector<std::int32_t> begin;
+  std::vector<std::int32_t> end;
+  for (std::int32_t row = 0; row < rows; ++row) {
+    end.push_back(first + row + 1);
+    begin.push_back(std::max(static_cast<std::int32_t>(first_block * kKvBlock), first + row + 1 - window));
+  }
+  return Problem(shape, dtype, first_block, static_cast<std::size_t>(first + rows), begin, end);
+}
+
+constexpr std::int32_t kFull = 1 << 30;
+
+// A score of head_dim products with |q·k| * scale about 5 errs by head_dim/2 + 4 units of 2^-24 times it, and
+// moves its weight as much; the weighted sum adds its own length.
+double tolerance(std::size_t head_dim, std::size_t keys) {
+  return (5 * (double(head_dim) / 2 + 4) + double(keys) / 2 + 16) * 0x1p-24;
+}
+
+}  // namespace
+
+TEST_CASE("attention: every variant matches the reference over head sizes, groups, ranges and cache types") {
+  const Shape shapes[] = {{4, 1, 64},  {8, 2, 256}, {2, 2, 72}, {5, 1, 128},
+                          {2, 1, 512}, {3, 1, 1},   {6, 2, 19}};
+  struct Range {
+    std::int32_t first;
+    std::int32_t rows;
+    std::int32_t window;
+  };
+  const Range ranges[] = {{0, 1, kFull},   {0, 70, kFull}, {63, 3, kFull},
+                          {200, 1, kFull}, {150, 9, 40},   {190, 11, 130}};
+  for (const Shape& shape : shapes)
+    for (DType dtype : {DType::kF32, DType::kBF16})
+      for (const Range& range : ranges) {
+        const Problem problem = causal(shape, dtype, 0, range.first, range.rows, range.window);
+        const auto want = problem.run(attention_reference, problem.rows(), shape.q_heads);
+        for (const auto& variant : LANNER_VARIANTS(AttentionFn, attention)) {
+          CAPTURE(variant.name());
+          CAPTURE(shape.head_dim);
+          CAPTURE(shape.q_heads);
+          CAPTURE(lanner::name(dtype));
+          CAPTURE(range.first);
+          CAPTURE(range.rows);
+          const auto got = problem.run(variant.run, problem.rows(), shape.q_heads);
+          CHECK(max_scaled_error(got, want) <=
+                tolerance(shape.head_dim, std::size_t(range.first + range.rows)));
+        }
+      }
+}
+
+TEST_CASE("attention: a row's bits do not depend on the rows and heads that share its call") {
+  const Shape shapes[] = {{8, 2, 64}, {4, 1, 72}, {40, 1, 64}};
+  for (const Shape& shape : shapes)
+    for (DType dtype : {DType::kF32, DType::kBF16})
+      for (std::int32_t window : {kFull, 50, 128}) {
+        const Problem problem = causal(shape, dtype, 1, 120, 37, window);
+        for (const auto& variant : LANNER_VARIANTS(AttentionFn, attention)) {
+          CAPTURE(variant.name());
+          CAPTURE(shape.head_dim);
+          CAPTURE(window);
+          const auto alone = problem.run(variant.run, 1, 1);
+          for (std::size_t tile : {1, 2, 3, 5, 8, 17, 37})
+            for (std::size_t heads : {std::size_t{1}, std::size_t{3}, shape.q_heads}) {
+              CAPTURE(tile);
+              CAPTURE(heads);
+              CHECK(same_bits(problem.run(variant.run, tile, heads), alone));
+            }
+        }
+      }
+}
+
+TEST_CASE(
+    "attention: rows that see different stretches (windows, image blocks) agree with themselves alone") {
+  const Shape shape{4, 2, 32};
+  // A window, an image block that ends for all its rows at 140, a row that begins in the middle of a block,
+  // and one key only.
+  const std::vector<std::int32_t> begin = {70, 100, 100, 100, 65, 131, 64, 150};
+  const std::vector<std::int32_t> end = {131, 140, 140, 140, 150, 132, 192, 200};
+  const Problem problem(shape, DType::kF32, 1, 200, begin, end);
+  const auto want = problem.run(attention_reference, 1, 1);
+  for (const auto& variant : LANNER_VARIANTS(AttentionFn, attention)) {
+    CAPTURE(variant.name());
+    const auto alone = problem.run(variant.run, 1, 1);
+    CHECK(max_scaled_error(alone, want) <= tolerance(shape.head_dim, 200));
+    CHECK(same_bits(problem.run(variant.run, problem.rows(), shape.q_heads), alone));
+  }
+}
+
+TEST_CASE("attention: one key returns its value, and huge scores do not overflow") {
+  const Shape shape{1, 1, 8};
+  std::vector<float> block(2 * kKvBlock * 8, std::nanf(""));
+  float* keys = block.data();
+  float* values = block.data() + kKvBlock * 8;
+  for (std::size_t i = 0; i < 3 * 8; ++i) {
+    keys[i] = i < 8 ? 3e4F : (i < 16 ? -3e4F : 2e4F);
+    values[i] = float(i);
+  }
+  const void* key_blocks[] = {keys};
+  const void* value_blocks[] = {values};
+  const std::vector<float> q(16, 1e4F);
+  const std::int32_t begin[] = {0, 1};
+  const std::int32_t end[] = {3, 2};
+  for (const auto& variant : LANNER_VARIANTS(AttentionFn, attention)) {
+    CAPTURE(variant.name());
+    Guarded<float> out(16);
+    std::vector<float> scratch(attention_scratch_floats(8));
+    variant.run({.q = q.data(),
+                 .out = out.data(),
+                 .rows = 2,
+                 .q_heads = shape.q_heads,
+                 .kv_heads = shape.kv_heads,
+                 .head_dim = shape.head_dim,
+                 .scale = 1,
+                 .kv = {.keys = key_blocks, .values = value_blocks, .first_block = 0, .dtype = DType::kF32},
+                 .key_begin = begin,
+                 .key_end = end,
+                 .scratch = scratch.data()},
+                0, 2, 0, 1);
+    for (std::size_t i = 0; i < 8; ++i) {
+      CHECK(out[i] == float(i));          // the first key wins by 8e8
+      CHECK(out[8 + i] == float(8 + i));  // its only key
+    }
+    CHECK(out.guards_intact());
+  }
+}
+
+TEST_CASE("write_kv_rows: places rows by absolute position and rounds to nearest even in bf16") {
+  constexpr std::size_t kHeads = 2;
+  constexpr std::size_t kDim = 5;
+  const auto x = random_normal(10 * kHeads * kDim, 54);
+  for (DType dtype : {DType::kF32, DType::kBF16}) {
+    std::vector<float> first(kHeads * kKvBlock * kDim);
+    std::vector<float> second(kHeads * kKvBlock * kDim);
+    void* blocks[] = {first.data(), second.data()};
+    write_kv_rows(blocks, 2, dtype, x.data(), 10, kHeads, kDim, 2 * kKvBlock + 60);
+    for (std::size_t row = 0; row < 10; ++row)
+      for (std::size_t head = 0; head < kHeads; ++head)
+        for (std::size_t i = 0; i < kDim; ++i) {
+          const void* block = blocks[(60 + row) / kKvBlock];
+          const std::size_t at = (head * kKvBlock + (60 + row) % kKvBlock) * kDim + i;
+          const float value = x[(row * kHeads + head) * kDim + i];
+          if (dtype == DType::kF32)
+            CHECK(static_cast<const float*>(block)[at] == value);
+          else
+            CHECK(static_cast<const std::uint16_t*>(block)[at] == float_to_bf16(value));
+        }
+  }
+}
