@@ -27,13 +27,13 @@ class LinearTiles {
     }
     switch (args.rows) {
       case 1:
-        return fused_rows<1, 4>(w, args);
+        return fused_rows<1, Simd::kFusedColumns[0]>(w, args);
       case 2:
-        return fused_rows<2, 4>(w, args);
+        return fused_rows<2, Simd::kFusedColumns[1]>(w, args);
       case 3:
-        return fused_rows<3, 2>(w, args);
+        return fused_rows<3, Simd::kFusedColumns[2]>(w, args);
       case 4:
-        return fused_rows<4, 2>(w, args);
+        return fused_rows<4, Simd::kFusedColumns[3]>(w, args);
     }
   }
 

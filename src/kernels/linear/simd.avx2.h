@@ -14,6 +14,7 @@ struct Simd {
   static constexpr std::size_t kLanes = 8;
   static constexpr std::size_t kTileRows = 4;  ///< prompt tile: 12 sums, 3 weights and a row in 16 registers
   static constexpr std::size_t kTileColumns = 3;
+  static constexpr int kFusedColumns[] = {4, 3, 2, 2};  ///< weight rows side by side for 1 to 4 rows of x
   using Floats = __m256;
 
   static Floats zero() { return _mm256_setzero_ps(); }

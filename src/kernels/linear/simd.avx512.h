@@ -19,6 +19,7 @@ struct Simd {
   static constexpr std::size_t kLanes = 16;
   static constexpr std::size_t kTileRows = 4;  ///< prompt tile: 24 sums, 6 weights and a row in 32 registers
   static constexpr std::size_t kTileColumns = 6;
+  static constexpr int kFusedColumns[] = {4, 4, 4, 4};  ///< weight rows side by side for 1 to 4 rows of x
   using Floats = __m512;
 
   static Floats zero() { return _mm512_setzero_ps(); }
