@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "device/stream.h"
+#include "engine/loaded_model.h"
+
+namespace lanner::engine {
+
+/// How well a model predicts a text.
+struct Perplexity {
+  std::size_t scored_tokens = 0;
+  double total_nll = 0;  ///< natural logarithm
+
+  double nll_per_token() const { return total_nll / static_cast<double>(scored_tokens); }
+  double value() const;
+};
+
+/// Scores ids in chunks that do not overlap, each from an empty cache. A family that begins texts with <bos>
+/// gets it in front of every chunk, so all tokens are scored; else the first token of a chunk is not.
+/// `progress` is told the tokens done after each chunk; it may be empty. Throws Error kInvalidArgument when
+/// no token can be scored.
+Perplexity measure_perplexity(const LoadedModel& model, device::Stream& stream, std::span<const TokenId> ids,
+                              std::size_t chunk, const std::function<void(std::size_t done)>& progress);
+
+}  // namespace lanner::engine

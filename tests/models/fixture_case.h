@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/sequence_cache.h"
+#include "core/arena.h"
+#include "device/ops.h"
+#include "io/checkpoint.h"
+#include "io/safetensors_file.h"
+#include "layers/step.h"
+#include "models/model.h"
+
+namespace lanner::test {
+
+/// Folders of tiny random checkpoints with oracle activations: those in tests/golden/models, and, where the
+/// whole collection is at hand (LANNER_FIXTURES or ../shared/fixtures), every text model of it.
+std::vector<std::filesystem::path> model_fixtures();
+
+/// A model on one instruction set with what a forward needs.
+class Runner {
+ public:
+  Runner(const std::filesystem::path& folder, Isa isa, int threads);
+
+  const models::Model& model() const { return *model_; }
+  const device::Ops& ops() const { return ops_; }
+  device::Stream& stream() { return stream_; }
+  cache::SequenceCache new_cache() const;
+  /// Feeds ids to the cache and returns the logits of every one of them, [ids, V].
+  std::vector<float> logits(cache::SequenceCache& cache, std::span<const TokenId> ids,
+                            layers::Phase phase = layers::Phase::kPrompt, const layers::Tap& tap = {});
+  /// Feeds several sequences in one step; logits of every row of each.
+  std::vector<std::vector<float>> logits(std::span<cache::SequenceCache*> caches,
+                                         std::span<const std::vector<TokenId>> ids);
+  /// Feeds ids and returns the logits of the last only, as a prompt does.
+  std::vector<float> last_logits(cache::SequenceCache& cache, std::span<const TokenId> ids);
+
+ private:
+  io::Checkpoint checkpoint_;
+  device::Ops ops_;
+  device::Stream stream_;
+  Arena arena_;
+  std::unique_ptr<models::Model> model_;
+};
+
+/// The values of an oracle tensor.
+std::vector<float> oracle_floats(const io::SafetensorsFile& oracle, std::string_view name);
+std::vector<TokenId> oracle_ids(const io::SafetensorsFile& oracle, std::string_view name);
+
+/// sqrt(sum (got-want)²) / sqrt(sum want²); infinite when lengths differ.
+double rms_relative(std::span<const float> got, std::span<const float> want);
+double max_absolute(std::span<const float> got, std::span<const float> want);
+
+}  // namespace lanner::test
