@@ -23,16 +23,29 @@ const void* advance(const void* data, std::size_t bytes) {
   return data == nullptr ? nullptr : static_cast<const std::byte*>(data) + bytes;
 }
 
+kernels::LinearKernels bind_kernels(const WeightSpec& spec, Isa isa) {
+  const auto found = kernels::find_linear_kernels(spec, isa);
+  if (!found)
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("no kernel for {}-bit weights with group {} and scales of type {}", spec.bits,
+                            spec.group, name(spec.dtype)));
+  return *found;
+}
+
 }  // namespace
 
 Matrix::Matrix(const kernels::WeightView& view, std::shared_ptr<const void> owner, Isa isa)
-    : view_(view), owner_(std::move(owner)) {
-  const auto found = kernels::find_linear_kernels(view.spec, isa);
-  if (!found)
-    throw Error(ErrorKind::kUnsupported,
-                fmt::format("no kernel for {}-bit weights with group {} and scales of type {}",
-                            view.spec.bits, view.spec.group, name(view.spec.dtype)));
-  kernels_ = *found;
+    : view_(view), kernels_(bind_kernels(view.spec, isa)), owner_(std::move(owner)) {}
+
+ExpertStack::ExpertStack(std::vector<kernels::WeightView> experts,
+                         std::vector<std::shared_ptr<const void>> owners, Isa isa)
+    : experts_(std::move(experts)), owners_(std::move(owners)) {
+  if (experts_.empty()) throw Error(ErrorKind::kInternal, "an expert stack without experts");
+  kernels_ = bind_kernels(experts_.front().spec, isa);
+}
+
+std::size_t ExpertStack::size_bytes() const {
+  return count() * weight_bytes(experts_.front().spec, rows(), columns());
 }
 
 std::size_t Matrix::size_bytes() const { return weight_bytes(view_.spec, view_.rows, view_.columns); }

@@ -36,13 +36,13 @@ struct Timings {
 /// What to continue, and how far.
 struct GenerationRequest {
   std::vector<TokenId> prompt;
-  SamplingOptions sampling;
-  std::optional<std::size_t> max_tokens;  ///< none = up to the context's end
-  std::size_t chunk = 512;                ///< prompt rows of one forward
+  SamplingOptions sampling = {};
+  std::optional<std::size_t> max_tokens = {};  ///< none = up to the context's end
+  std::size_t chunk = 512;                     ///< prompt rows of one forward
   /// Asked between forwards; true ends the generation. May be empty.
-  std::function<bool()> cancelled;
+  std::function<bool()> cancelled = {};
   /// Told after each piece of the prompt: rows done of rows in all. May be empty.
-  std::function<void(std::size_t done, std::size_t total)> on_prompt;
+  std::function<void(std::size_t done, std::size_t total)> on_prompt = {};
 };
 
 /// One sequence being continued, token by token, on the caller's thread. Model and stream must outlive it.

@@ -19,7 +19,7 @@ struct SamplingOptions {
   float presence_penalty = 0;
   float frequency_penalty = 0;
   std::size_t penalty_window = 20;  ///< 0 = all tokens
-  std::map<TokenId, float> logit_bias;
+  std::map<TokenId, float> logit_bias = {};
   std::uint64_t seed = 0;
 };
 

@@ -8,6 +8,7 @@
 
 #include "io/checkpoint_folder.h"
 #include "io/json.h"
+#include "io/safetensors_file.h"
 #include "io/safetensors_writer.h"
 #include "io/temporary_folder.h"
 #include "models/model_registry.h"
@@ -32,7 +33,8 @@ struct Parts {
 Parts read_parts(const std::string& fixture) {
   const fs::path folder = fs::path(LANNER_GOLDEN_DIR) / "models" / fixture;
   Parts parts{io::load_json(folder / "config.json"), {}};
-  for (const io::TensorEntry& entry : io::SafetensorsFile(folder / "model.safetensors").tensors())
+  const io::SafetensorsFile file(folder / "model.safetensors");
+  for (const io::TensorEntry& entry : file.tensors())
     parts.tensors[entry.name] = {entry.dtype, entry.shape, {entry.bytes.begin(), entry.bytes.end()}};
   return parts;
 }
