@@ -86,11 +86,6 @@ class BpeEncoder {
   void encode(std::string_view piece, std::vector<TokenId>& out);
 
  private:
-  struct Candidate {
-    std::uint64_t merge;
-    std::uint32_t position;
-  };
-
   void encode_by_words(std::string_view piece, std::vector<TokenId>& out);
   void encode_with_unknown(std::string_view text, std::vector<TokenId>& out);
   TokenId next_symbol(std::string_view text, std::size_t& position) const;
@@ -99,6 +94,8 @@ class BpeEncoder {
   void merge_symbols(std::vector<TokenId>& out);
   void merge_few();
   void merge_many(std::vector<TokenId>& out);
+  void link_symbols();
+  void renew_pair(std::uint32_t left);
 
   const Bpe& model_;
   const Vocabulary& vocabulary_;
@@ -106,7 +103,7 @@ class BpeEncoder {
   std::vector<TokenId> symbols_, fallback_;
   std::vector<std::uint64_t> pair_merges_;  ///< For each symbol, its merge with the next one.
   std::vector<std::uint32_t> previous_, next_;
-  std::vector<Candidate> heap_;
+  std::vector<std::uint64_t> heap_;
 };
 
 }  // namespace lanner::text

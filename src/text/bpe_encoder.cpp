@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <functional>
 
 #include "text/bpe.h"
 #include "text/bpe_byte_alphabet.h"
@@ -14,6 +15,11 @@ constexpr std::uint32_t kNone = ~std::uint32_t{0};
 constexpr std::size_t kFewSymbols = 48;
 
 TokenId merged_token(std::uint64_t merge) { return static_cast<TokenId>(merge & 0xFFFFFFFFu); }
+
+/// The heap entry of a pair: the merge's rank, then where the pair stands.
+std::uint64_t candidate(std::uint64_t merge, std::uint32_t position) {
+  return (merge & ~std::uint64_t{0xFFFFFFFFu}) | position;
+}
 
 }  // namespace
 
@@ -154,13 +160,31 @@ void BpeEncoder::merge_few() {
   }
 }
 
-/// A linked list of symbols and a heap of possible merges; an entry whose pair has changed meanwhile is
-/// skipped.
+/// A linked list of symbols and a heap of possible merges, smallest rank and then leftmost first. A heap
+/// entry is rank and position in one number: half the memory of a struct, and memory is what a heap this
+/// large waits for.
 void BpeEncoder::merge_many(std::vector<TokenId>& out) {
+  link_symbols();
+  while (!heap_.empty()) {
+    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+    const std::uint64_t best = heap_.back();
+    heap_.pop_back();
+    const auto left = static_cast<std::uint32_t>(best);
+    const std::uint64_t merge = pair_merges_[left];
+    if (candidate(merge, left) != best) continue;  // the pair has changed since
+    const std::uint32_t removed = next_[left];
+    symbols_[left] = merged_token(merge);
+    pair_merges_[removed] = kNoMerge;
+    next_[left] = next_[removed];
+    if (next_[left] != kNone) previous_[next_[left]] = left;
+    renew_pair(left);
+    if (previous_[left] != kNone) renew_pair(previous_[left]);
+  }
+  for (std::uint32_t i = 0; i != kNone; i = next_[i]) out.push_back(symbols_[i]);
+}
+
+void BpeEncoder::link_symbols() {
   const auto count = static_cast<std::uint32_t>(symbols_.size());
-  const auto later = [](const Candidate& a, const Candidate& b) {
-    return a.merge != b.merge ? a.merge > b.merge : a.position > b.position;
-  };
   previous_.resize(count);
   next_.resize(count);
   pair_merges_.assign(count, kNoMerge);
@@ -169,31 +193,18 @@ void BpeEncoder::merge_many(std::vector<TokenId>& out) {
     previous_[i] = i == 0 ? kNone : i - 1;
     next_[i] = i + 1 == count ? kNone : i + 1;
     if (i + 1 < count) pair_merges_[i] = model_.merge_of(symbols_[i], symbols_[i + 1]);
-    if (pair_merges_[i] != kNoMerge) heap_.push_back({pair_merges_[i], i});
+    if (pair_merges_[i] != kNoMerge) heap_.push_back(candidate(pair_merges_[i], i));
   }
-  std::make_heap(heap_.begin(), heap_.end(), later);
-  const auto renew_pair = [&](std::uint32_t left) {
-    const std::uint32_t right = next_[left];
-    pair_merges_[left] = right == kNone ? kNoMerge : model_.merge_of(symbols_[left], symbols_[right]);
-    if (pair_merges_[left] == kNoMerge) return;
-    heap_.push_back({pair_merges_[left], left});
-    std::push_heap(heap_.begin(), heap_.end(), later);
-  };
-  while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end(), later);
-    const Candidate best = heap_.back();
-    heap_.pop_back();
-    const std::uint32_t left = best.position;
-    if (pair_merges_[left] != best.merge) continue;
-    const std::uint32_t removed = next_[left];
-    symbols_[left] = merged_token(best.merge);
-    pair_merges_[removed] = kNoMerge;
-    next_[left] = next_[removed];
-    if (next_[left] != kNone) previous_[next_[left]] = left;
-    renew_pair(left);
-    if (previous_[left] != kNone) renew_pair(previous_[left]);
-  }
-  for (std::uint32_t i = 0; i != kNone; i = next_[i]) out.push_back(symbols_[i]);
+  std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
+}
+
+/// Looks up the merge of the symbol at `left` with its present neighbour.
+void BpeEncoder::renew_pair(std::uint32_t left) {
+  const std::uint32_t right = next_[left];
+  pair_merges_[left] = right == kNone ? kNoMerge : model_.merge_of(symbols_[left], symbols_[right]);
+  if (pair_merges_[left] == kNoMerge) return;
+  heap_.push_back(candidate(pair_merges_[left], left));
+  std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
 }
 
 }  // namespace lanner::text
