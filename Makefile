@@ -51,7 +51,7 @@ aarch64: ## cross build for 64-bit Arm, tests in qemu
 	@tools/build_target aarch64 all
 	@tools/run_tests aarch64
 
-install: build ## program, embedded models and docs under PREFIX=/usr/local (DESTDIR is respected)
+install: build ## program, embedded models and shell completions under PREFIX=/usr/local (DESTDIR is respected)
 	@cmake --install build/release --prefix $(PREFIX)
 
 clean: ## remove build/

@@ -54,7 +54,6 @@ function(lanner_isa_sources target)
 endfunction()
 
 # lanner_program(lanner SOURCES main.cpp DEPENDS cli): a program in the top of the build folder, installed to bin/.
-# It finds the embedded models beside its installed self or, run from the build folder, in LANNER_SOURCE_MODELS_DIR.
 function(lanner_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -62,7 +61,6 @@ function(lanner_program name)
   foreach(dependency IN LISTS ARG_DEPENDS)
     target_link_libraries(${name} PRIVATE lanner_${dependency})
   endforeach()
-  target_compile_definitions(${name} PRIVATE LANNER_SOURCE_MODELS_DIR="${PROJECT_SOURCE_DIR}/models")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
