@@ -19,22 +19,15 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kSideWeights[] = {"mtp.safetensors", "optiq_vision.safetensors"};
-constexpr std::string_view kNotCarried[] = {".safetensors",
-                                            ".safetensors.index.json",
-                                            ".gguf",
-                                            ".bin",
-                                            ".bin.index.json",
-                                            ".pt",
-                                            ".pth",
-                                            ".onnx",
-                                            ".h5",
-                                            ".msgpack",
-                                            ".npz"};
+constexpr std::string_view kCarriedEndings[] = {".json", ".jinja",    ".model", ".txt",
+                                                ".md",   ".tiktoken", ".py"};
+constexpr std::string_view kCarriedNames[] = {"LICENSE", "NOTICE", "USE_POLICY"};
 
 bool is_carried(const std::string& name) {
   if (std::ranges::find(kSideWeights, name) != std::end(kSideWeights)) return true;
-  if (name.starts_with('.') || name == "config.json") return false;
-  return std::ranges::none_of(kNotCarried, [&](std::string_view ending) { return name.ends_with(ending); });
+  if (name.starts_with('.') || name == "config.json" || name.ends_with(".index.json")) return false;
+  return std::ranges::any_of(kCarriedEndings, [&](std::string_view end) { return name.ends_with(end); }) ||
+         std::ranges::any_of(kCarriedNames, [&](std::string_view start) { return name.starts_with(start); });
 }
 
 Error bad_output(const fs::path& target, std::string_view problem) {

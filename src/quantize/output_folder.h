@@ -30,8 +30,9 @@ class OutputFolder {
 };
 
 /// Names of the files of a model folder that a conversion carries over unchanged: tokenizer, templates,
-/// generation config, cards and licences, processors, side weights; not config.json, weights, indexes, other
-/// weight formats, hidden files or folders.
+/// generation config, processors, cards and licences (.json, .jinja, .model, .txt, .md, .tiktoken, .py,
+/// LICENSE...) and side weights (mtp.safetensors, optiq_vision.safetensors); not config.json, indexes, hidden
+/// files, folders.
 std::vector<std::string> carried_files(const std::filesystem::path& folder);
 
 /// Copies one file; throws Error kIo naming it.

@@ -192,13 +192,17 @@ TEST_CASE("quantize: tokenizer, template and cards are carried over, weights and
   model.folder().write("empty.txt", "");
   model.folder().write(".gitattributes", "x");
   model.folder().write("old.gguf", "x");
+  model.folder().write("picture.png", "x");
+  model.folder().write("mtp.safetensors", "kept as it is");
   model.folder().write("subfolder/file.txt", "x");
   quantize_folder(options_for(model));
   const fs::path out = model.path() / "out";
   CHECK(io::read_text_file(out / "tokenizer.json") == "tokenizer.json");
-  for (const char* name : {"chat_template.jinja", "generation_config.json", "LICENSE", "empty.txt"})
+  for (const char* name :
+       {"chat_template.jinja", "generation_config.json", "LICENSE", "empty.txt", "mtp.safetensors"})
     CHECK(fs::exists(out / name));
-  for (const char* name : {".gitattributes", "old.gguf", "subfolder"}) CHECK_FALSE(fs::exists(out / name));
+  for (const char* name : {".gitattributes", "old.gguf", "picture.png", "subfolder"})
+    CHECK_FALSE(fs::exists(out / name));
 }
 
 TEST_CASE("quantize: fp modes and float dtypes are written with their own scales") {
