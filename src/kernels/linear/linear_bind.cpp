@@ -30,7 +30,7 @@ bool is_known(const WeightSpec& spec) {
 
 std::size_t linear_scratch_floats(std::size_t columns) { return std::max(columns, kLinearScratchFloats); }
 
-std::optional<LinearKernels> find_linear_kernels(const WeightSpec& spec, Isa isa) {
+std::optional<LinearKernels> find_linear_kernels(const WeightSpec& spec, [[maybe_unused]] Isa isa) {
   if (!is_known(spec)) return std::nullopt;
 #if defined(__x86_64__)
   if (isa == Isa::kAvx512) return linear_kernels_avx512(spec);
