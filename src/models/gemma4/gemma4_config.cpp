@@ -8,8 +8,6 @@
 namespace lanner::models::gemma4 {
 namespace {
 
-using io::kPositive;
-
 constexpr io::IntRange kSize{.min = 1, .max = std::int64_t{1} << 31};
 constexpr io::IntRange kSizeOrZero{.min = 0, .max = std::int64_t{1} << 31};
 constexpr int kDefaultPattern = 6;

@@ -68,6 +68,6 @@ struct Config {
 
 /// Reads config.json. Throws Error kCorrupt for missing, mistyped or contradictory fields, kUnsupported for
 /// features no released text model uses.
-Config read_config(const io::Fields& config);
+Config read_config(const io::Fields& root);
 
 }  // namespace lanner::models::gemma4

@@ -57,6 +57,6 @@ struct Config {
 
 /// Reads config.json. Throws Error kCorrupt for missing, mistyped or contradictory fields (rope_theta is
 /// never guessed), kUnsupported for features no released model uses.
-Config read_config(const io::Fields& config);
+Config read_config(const io::Fields& root);
 
 }  // namespace lanner::models::qwen3_5
