@@ -52,13 +52,11 @@ BitOverride parse_bit_override(std::string_view text) {
   const std::size_t equals = text.rfind('=');
   if (equals == std::string_view::npos || equals == 0) throw bad_override(text, "no \"=\" after a pattern");
   const std::string_view value = text.substr(equals + 1);
-  BitOverride result{.text = std::string(text), .pattern = {}, .bits = {}, .group = {}};
-  try {
-    result.pattern = std::regex(std::string(text.substr(0, equals)));
-  } catch (const std::regex_error&) {
+  const std::optional<ModulePattern> pattern = ModulePattern::compile(text.substr(0, equals));
+  if (!pattern)
     throw bad_override(text,
                        fmt::format("{} is not a regular expression", io::in_quotes(text.substr(0, equals))));
-  }
+  BitOverride result{.text = std::string(text), .pattern = *pattern, .bits = {}, .group = {}};
   if (value == "none") return result;
   const std::size_t colon = value.find(':');
   result.bits = parse_number(value.substr(0, colon), text, "bits");
@@ -84,7 +82,7 @@ BitRules::BitRules(const QuantFormat& global, std::vector<BitOverride> overrides
 std::optional<QuantFormat> BitRules::wanted(std::string_view module) {
   for (std::size_t i = 0; i < overrides_.size(); ++i) {
     const BitOverride& rule = overrides_[i];
-    if (!std::regex_search(module.begin(), module.end(), rule.pattern)) continue;
+    if (!rule.pattern.finds(module)) continue;
     used_[i] = true;
     if (!rule.bits) return std::nullopt;
     const int group = global_.mode == QuantMode::kAffine ? global_.group : 64;

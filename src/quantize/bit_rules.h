@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "quantize/module_pattern.h"
 #include "quantize/quant_format.h"
 
 namespace lanner::quantize {
@@ -15,12 +15,12 @@ namespace lanner::quantize {
 /// The user's wish for the modules whose path a regular expression finds: affine bits, or no quantization.
 struct BitOverride {
   std::string text;  ///< as given, for messages
-  std::regex pattern;
+  ModulePattern pattern;
   std::optional<int> bits;   ///< nullopt: leave unquantized
   std::optional<int> group;  ///< nullopt: the global group
 };
 
-/// Parses "REGEX=BITS", "REGEX=BITS:GROUP" or "REGEX=none" (ECMAScript, searched anywhere in the module
+/// Parses "REGEX=BITS", "REGEX=BITS:GROUP" or "REGEX=none" (PCRE2, searched anywhere in the module
 /// path). Throws Error kInvalidArgument.
 BitOverride parse_bit_override(std::string_view text);
 
