@@ -72,19 +72,19 @@ void AddedTokens::index_by_first_byte(PatternSet& set) {
 }
 
 /// Narrows the sorted range by one more byte at a time; the last pattern that ends inside it is the longest.
+/// A marker must end at or before `markers_end`.
 const AddedTokens::Pattern* AddedTokens::longest_at(const PatternSet& set, std::string_view text,
-                                                    std::size_t begin, std::size_t literal_begin) {
+                                                    std::size_t begin, std::size_t markers_end) const {
   const auto first_byte = static_cast<unsigned char>(text[begin]);
   auto low = set.sorted.begin() + set.begins[first_byte];
   auto high = set.sorted.begin() + set.begins[std::size_t{first_byte} + 1];
   const Pattern* longest = nullptr;
-  const std::size_t limit = std::min(text.size(), literal_begin);
-  for (std::size_t depth = 1; low != high && begin + depth <= limit; ++depth) {
+  for (std::size_t depth = 1; low != high; ++depth) {
     if (low->text.size() == depth) {
-      longest = &*low;
+      if (begin + depth <= markers_end || !tokens_[low->token].is_marker()) longest = &*low;
       while (low != high && low->text.size() == depth) ++low;
     }
-    if (begin + depth == limit) break;
+    if (begin + depth == text.size()) break;
     const auto byte = static_cast<unsigned char>(text[begin + depth]);
     const auto byte_of = [depth](const Pattern& pattern) {
       return static_cast<unsigned char>(pattern.text[depth]);
@@ -104,7 +104,7 @@ std::vector<AddedTokens::Part> AddedTokens::split(std::string_view text, Stage s
   const auto add_text = [&](std::size_t begin, std::size_t end) {
     if (begin < end) parts.push_back({std::nullopt, {begin, end}});
   };
-  std::size_t done = 0, position = use == AddedTokenUse::kNone || set.empty() ? text.size() : 0;
+  std::size_t done = 0, position = set.empty() ? text.size() : 0;
   auto span = literal.begin();
   while (position < text.size()) {
     const auto byte = static_cast<unsigned char>(text[position]);
@@ -113,12 +113,10 @@ std::vector<AddedTokens::Part> AddedTokens::split(std::string_view text, Stage s
       continue;
     }
     while (span != literal.end() && span->end <= position) ++span;
-    const std::size_t literal_begin = span == literal.end() ? text.size() : span->begin;
-    if (position >= literal_begin) {
-      position = span->end;
-      continue;
-    }
-    const Pattern* pattern = longest_at(set, text, position, literal_begin);
+    // Inside a literal span this lies at or before `position`, so that no marker fits.
+    std::size_t markers_end = span == literal.end() ? text.size() : span->begin;
+    if (use == AddedTokenUse::kNotMarkers) markers_end = 0;
+    const Pattern* pattern = longest_at(set, text, position, markers_end);
     if (pattern == nullptr) {
       ++position;
       continue;

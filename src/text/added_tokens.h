@@ -24,13 +24,19 @@ struct AddedToken {
   bool lstrip = false;       ///< It takes the white space before it.
   bool rstrip = false;       ///< It takes the white space behind it.
   bool single_word = false;  ///< It counts only where no letter or digit touches it.
+  /// Its text belongs to the model's own vocabulary: Gemma's newline runs and <table>, but not Qwen's
+  /// <think>.
+  bool in_model = false;
+
+  /// A marker of a prompt's structure, which text that a user wrote must not be able to form.
+  bool is_marker() const { return special || !in_model; }
 };
 
 /// Which added tokens are recognized in text.
 enum class AddedTokenUse {
   kAll,         ///< What a rendered chat template needs, and the reference's default.
   kNotSpecial,  ///< The reference's encode_special_tokens: special tokens are ordinary text.
-  kNone,        ///< All are ordinary text, also markers that are not flagged special, such as Qwen's <think>.
+  kNotMarkers,  ///< Markers are ordinary text, also those not flagged special, such as Qwen's <think>.
 };
 
 /// Bytes [begin, end) of a text.
@@ -54,11 +60,11 @@ class AddedTokens {
   /// Tokens with empty content are never found.
   AddedTokens(std::vector<AddedToken> tokens, const Normalizer& normalizer);
 
-  /// Cuts `text` at this stage's tokens. A token that touches one of `literal` (ascending spans of `text`) is
-  /// not one. Parts are never empty, except tokens.
+  /// Cuts `text` at this stage's tokens. A marker that touches one of `literal` (ascending spans of `text`)
+  /// is ordinary text. Parts are never empty.
   std::vector<Part> split(std::string_view text, Stage stage, AddedTokenUse use,
                           const std::vector<TextSpan>& literal) const;
-  bool any_at(Stage stage) const { return !patterns(stage).empty(); }
+
   const std::vector<AddedToken>& tokens() const { return tokens_; }
 
  private:
@@ -75,8 +81,8 @@ class AddedTokens {
 
   const PatternSet& patterns(Stage stage) const { return stage == Stage::kRaw ? raw_ : normalized_; }
   static void index_by_first_byte(PatternSet& set);
-  static const Pattern* longest_at(const PatternSet& set, std::string_view text, std::size_t begin,
-                                   std::size_t literal_begin);
+  const Pattern* longest_at(const PatternSet& set, std::string_view text, std::size_t begin,
+                            std::size_t markers_end) const;
 
   std::vector<AddedToken> tokens_;
   PatternSet raw_, normalized_;

@@ -130,12 +130,9 @@ void Tokenizer::encode_between_raw_tokens(std::string_view text, TextSpan span, 
       std::any_of(options.literal.begin(), options.literal.end(),
                   [&](TextSpan literal) { return literal.begin < span.end && span.begin < literal.end; });
   // Offsets of literal parts are lost in normalized text, so there the whole stretch counts as one.
-  if (holds_literal || !added_tokens_.any_at(AddedTokens::Stage::kNormalized)) {
-    encode_normalized({normalized, at_start}, encoder, out);
-    return;
-  }
+  const AddedTokenUse use = holds_literal ? AddedTokenUse::kNotMarkers : options.added_tokens;
   for (const AddedTokens::Part& part :
-       added_tokens_.split(normalized, AddedTokens::Stage::kNormalized, options.added_tokens, {})) {
+       added_tokens_.split(normalized, AddedTokens::Stage::kNormalized, use, {})) {
     if (part.token) {
       out.push_back(*part.token);
     } else {

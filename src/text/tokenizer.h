@@ -26,9 +26,9 @@ enum class Surround { kNothing, kPostProcessor };
 struct EncodeOptions {
   Surround surround = Surround::kNothing;
   AddedTokenUse added_tokens = AddedTokenUse::kAll;
-  /// Parts of the text, ascending, in which no added token is recognized whatever `added_tokens` says: what
-  /// users wrote, inside a prompt whose markers come from a template. A token that reaches into such a part
-  /// is none.
+  /// Parts of the text, ascending, in which markers are ordinary text whatever `added_tokens` says: what
+  /// users wrote, inside a prompt whose markers come from a template. A marker that reaches into such a part
+  /// is text.
   std::vector<TextSpan> literal = {};
 };
 

@@ -60,11 +60,13 @@ std::vector<AddedToken> read_added_tokens(const io::Fields& tokenizer,
   std::vector<AddedToken> tokens;
   std::unordered_map<TokenId, std::size_t> index;
   const auto take = [&](AddedToken token, const io::Fields& fields) {
+    token.in_model = vocabulary.contains(token.id);
     ensure_in_vocabulary(token, fields, vocabulary);
     const auto [known, is_new] = index.try_emplace(token.id, tokens.size());
     if (is_new) {
       tokens.push_back(std::move(token));
     } else {
+      token.in_model = tokens[known->second].in_model;
       tokens[known->second] = std::move(token);
     }
   };

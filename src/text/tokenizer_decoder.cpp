@@ -22,7 +22,7 @@ namespace {
 
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
   std::string out;
-  for (std::size_t found; (found = text.find(from)) != std::string_view::npos;) {
+  for (std::size_t found = text.find(from); found != std::string_view::npos; found = text.find(from)) {
     out += text.substr(0, found);
     out += to;
     text.remove_prefix(found + from.size());
@@ -80,7 +80,7 @@ void TokenDecoder::add_replace(const io::Fields& component) {
     refuse(component, "pattern", "expected {\"String\": text}; lanner decodes no expressions");
   Replace step{pattern.required_string("String"), component.required_string("content")};
   if (step.from.empty()) throw pattern.unexpected("String", "at least one character");
-  token_steps_.push_back(std::move(step));
+  token_steps_.emplace_back(std::move(step));
 }
 
 void TokenDecoder::add_strip(const io::Fields& component, Part reached) {
@@ -89,7 +89,7 @@ void TokenDecoder::add_strip(const io::Fields& component, Part reached) {
              static_cast<std::size_t>(component.required_int("stop", io::kNotNegative))};
   if (step.content.empty()) throw component.unexpected("content", "one character");
   if (reached == Part::kTokens) {
-    token_steps_.push_back(std::move(step));
+    token_steps_.emplace_back(std::move(step));
     return;
   }
   if (reached == Part::kBytes)

@@ -21,7 +21,7 @@ inline std::uint64_t mix_bits(std::uint64_t x) {
 inline std::uint64_t hash_bytes(std::string_view bytes) {
   std::uint64_t hash = bytes.size();
   while (bytes.size() >= 8) {
-    std::uint64_t word;
+    std::uint64_t word = 0;
     std::memcpy(&word, bytes.data(), 8);
     hash = mix_bits(hash ^ word);
     bytes.remove_prefix(8);

@@ -31,7 +31,7 @@ LeadByte lead_byte(unsigned char byte) {
 }
 
 bool eight_ascii_bytes(const char* bytes) {
-  std::uint64_t word;
+  std::uint64_t word = 0;
   std::memcpy(&word, bytes, sizeof word);
   return (word & 0x8080808080808080u) == 0;
 }

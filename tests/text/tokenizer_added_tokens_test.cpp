@@ -45,20 +45,26 @@ TEST_CASE("added tokens: lstrip and rstrip take white space, single_word minds i
   CHECK(parts_of({{.id = 0, .content = "ing", .single_word = true}}, "éing") == Strings{"éing"});
 }
 
-TEST_CASE("added tokens: special ones, or all, can be taken for ordinary text") {
+TEST_CASE("added tokens: special ones, or all markers, can be taken for ordinary text") {
   const std::vector<AddedToken> tokens = {{.id = 0, .content = "<s>", .special = true},
-                                          {.id = 1, .content = "<t>"}};
-  CHECK(parts_of(tokens, "<s><t>") == Strings{"[<s>]", "[<t>]"});
-  CHECK(parts_of(tokens, "<s><t>", AddedTokenUse::kNotSpecial) == Strings{"<s>", "[<t>]"});
-  CHECK(parts_of(tokens, "<s><t>", AddedTokenUse::kNone) == Strings{"<s><t>"});
+                                          {.id = 1, .content = "<t>"},
+                                          {.id = 2, .content = "<table>", .in_model = true}};
+  CHECK(parts_of(tokens, "<s><t><table>") == Strings{"[<s>]", "[<t>]", "[<table>]"});
+  CHECK(parts_of(tokens, "<s><t><table>", AddedTokenUse::kNotSpecial) ==
+        Strings{"<s>", "[<t>]", "[<table>]"});
+  CHECK(parts_of(tokens, "<s><t><table>", AddedTokenUse::kNotMarkers) == Strings{"<s><t>", "[<table>]"});
 }
 
-TEST_CASE("added tokens: none is found in literal text or reaches into it") {
-  const std::vector<AddedToken> tokens = {{.id = 0, .content = "<s>"}, {.id = 1, .content = "<s>!"}};
+TEST_CASE("added tokens: no marker is found in literal text or reaches into it") {
+  const std::vector<AddedToken> tokens = {{.id = 0, .content = "<s>"},
+                                          {.id = 1, .content = "<s>!"},
+                                          {.id = 2, .content = "!!", .in_model = true}};
   CHECK(parts_of(tokens, "<s><s><s>", AddedTokenUse::kAll, {{3, 6}}) == Strings{"[<s>]", "<s>", "[<s>]"});
   CHECK(parts_of(tokens, "<s>!", AddedTokenUse::kAll, {{3, 4}}) == Strings{"[<s>]", "!"});
   CHECK(parts_of(tokens, "<s>", AddedTokenUse::kAll, {{0, 1}}) == Strings{"<s>"});
   CHECK(parts_of(tokens, "<s>", AddedTokenUse::kAll, {{2, 3}}) == Strings{"<s>"});
+  CHECK(parts_of(tokens, "<s>!!", AddedTokenUse::kAll, {{0, 5}}) == Strings{"<s>", "[!!]"});
+  CHECK(parts_of(tokens, "<s>!!<s>", AddedTokenUse::kAll, {{0, 4}}) == Strings{"<s>", "[!!]", "[<s>]"});
 }
 
 TEST_CASE("added tokens: a normalized token is found in normalized text") {
@@ -83,6 +89,14 @@ TEST_CASE("added tokens: added_tokens_decoder of the config adds tokens and corr
   CHECK_FALSE(tokenizer.contains(17));
   CHECK(tokenizer.token_text(17) == "");
   CHECK(tokenizer.encode("a<new>") == std::vector<TokenId>{1, 20});
+}
+
+TEST_CASE("added tokens: the model's own tokens are found in literal text, so that it keeps its ids") {
+  for (const Oracle& oracle : published_oracles()) {
+    const std::string text = "<table>\n\n<td>1</td></table>\n   x";
+    CAPTURE(oracle.name);
+    CHECK(oracle.tokenizer.encode(text, {.literal = {{0, text.size()}}}) == oracle.tokenizer.encode(text));
+  }
 }
 
 TEST_CASE("tokenizer: markers inside user text stay text, and the rest of the prompt keeps its ids") {
