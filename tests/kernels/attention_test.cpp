@@ -151,14 +151,14 @@ TEST_CASE("attention: a row's bits do not depend on the rows and heads that shar
   for (const Shape& shape : shapes)
     for (DType dtype : {DType::kF32, DType::kBF16})
       for (std::int32_t window : {kFull, 50, 128}) {
-        const Problem problem = causal(shape, dtype, 1, 120, 37, window);
+        const Problem problem = causal(shape, dtype, 1, 120, 19, window);
         for (const auto& variant : LANNER_VARIANTS(AttentionFn, attention)) {
           CAPTURE(variant.name());
           CAPTURE(shape.head_dim);
           CAPTURE(window);
           const auto alone = problem.run(variant.run, 1, 1);
-          for (std::size_t tile : {1, 2, 3, 5, 8, 17, 37})
-            for (std::size_t heads : {std::size_t{1}, std::size_t{3}, shape.q_heads}) {
+          for (std::size_t tile : {2, 3, 8, 19})
+            for (std::size_t heads : {std::size_t{3}, shape.q_heads}) {
               CAPTURE(tile);
               CAPTURE(heads);
               CHECK(same_bits(problem.run(variant.run, tile, heads), alone));

@@ -23,11 +23,11 @@ constexpr double kUlp = 0x1p-23;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::size_t kSizes[] = {0, 1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 100, 1001};
 
-// Every 997th float from -largest to largest, and the ends.
+// Every 9973rd float from -largest to largest, and the ends.
 std::vector<float> sampled_floats(float largest) {
   std::vector<float> values = {0.0F, -0.0F, largest, -largest};
   const std::uint32_t end = std::bit_cast<std::uint32_t>(largest);
-  for (std::uint32_t bits = 1; bits < end; bits += 997) {
+  for (std::uint32_t bits = 1; bits < end; bits += 9973) {
     values.push_back(std::bit_cast<float>(bits));
     values.push_back(-values.back());
   }
