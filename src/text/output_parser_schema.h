@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace lanner::text {
+
+/// What a JSON schema says about the type of one value. A view: the schema must outlive it.
+class ValueSchema {
+ public:
+  enum Type : std::uint8_t {
+    kString = 1,
+    kInteger = 2,
+    kNumber = 4,
+    kBoolean = 8,
+    kObject = 16,
+    kArray = 32,
+    kNull = 64,
+  };
+
+  /// Nothing known.
+  ValueSchema() = default;
+  explicit ValueSchema(const nlohmann::ordered_json* schema) : schema_(schema) {}
+
+  ValueSchema property(std::string_view name) const;
+  ValueSchema element() const;
+  /// The allowed types (a set of Type bits); 0 when the schema does not say.
+  unsigned types() const;
+  /// A string whatever the text: its pieces can be passed on at once.
+  bool is_string_only() const { return types() == kString; }
+
+ private:
+  const nlohmann::ordered_json* schema_ = nullptr;
+};
+
+/// How text that no schema describes is read.
+enum class Untyped : std::uint8_t {
+  kAnyLiteral,         ///< As JSON if it is JSON (or Python's None, True, False), else as a string.
+  kLiteralButStrings,  ///< As JSON if it is JSON and not a string, else as a string.
+};
+
+/// The JSON of a value that a model wrote as plain text: coerced to the schema's types where it parses
+/// exactly, otherwise a string.
+std::string coerce_to_json(std::string_view text, ValueSchema schema, Untyped untyped);
+
+/// `text` inside a JSON string, without the quotes.
+std::string json_escaped(std::string_view text);
+std::string json_string(std::string_view text);
+
+/// A Python literal (dict, list, tuple, string, number, True, False, None) as JSON; empty when it is none.
+std::string json_from_python_literal(std::string_view text);
+
+}  // namespace lanner::text
