@@ -51,7 +51,10 @@ double Perplexity::value() const { return std::exp(nll_per_token()); }
 Perplexity measure_perplexity(const LoadedModel& model, device::Stream& stream, std::span<const TokenId> ids,
                               std::size_t chunk, const std::function<void(std::size_t done)>& progress) {
   const std::vector<TokenId> start = model.encode_plain("");
-  const std::size_t length = std::min(chunk, model.model().facts().context - start.size());
+  const std::size_t width = std::min(chunk, model.model().facts().context);
+  if (width < start.size() + 1)
+    throw Error(ErrorKind::kInvalidArgument, "the chunk is too short to score a token in; give at least two");
+  const std::size_t length = width - start.size();
   Perplexity result;
   Arena arena;
   for (std::size_t begin = 0; begin < ids.size(); begin += length) {

@@ -19,10 +19,10 @@ struct Perplexity {
   double value() const;
 };
 
-/// Scores ids in chunks that do not overlap, each from an empty cache. A family that begins texts with <bos>
-/// gets it in front of every chunk, so all tokens are scored; else the first token of a chunk is not.
-/// `progress` is told the tokens done after each chunk; it may be empty. Throws Error kInvalidArgument when
-/// no token can be scored.
+/// Scores ids in chunks of `chunk` tokens that do not overlap, each from an empty cache. A family that begins
+/// texts with <bos> gets it as the first token of every chunk, so all ids are scored; else the first token of
+/// a chunk is not. `progress` is told the tokens done after each chunk; it may be empty. Throws Error
+/// kInvalidArgument when no token can be scored.
 Perplexity measure_perplexity(const LoadedModel& model, device::Stream& stream, std::span<const TokenId> ids,
                               std::size_t chunk, const std::function<void(std::size_t done)>& progress);
 
