@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "text/bounded_json.h"
 
 namespace lanner::text {
 namespace {
@@ -70,9 +71,9 @@ void prepare_arguments(Json& call, const std::string& where) {
   if (arguments->is_null() || (arguments->is_string() && arguments->get_ref<const std::string&>().empty())) {
     *arguments = Json::object();
   } else if (arguments->is_string()) {
-    Json parsed = Json::parse(arguments->get_ref<const std::string&>(), nullptr, false);
-    if (parsed.is_discarded()) fail(where + ".function.arguments", "the text is not valid JSON");
-    *arguments = std::move(parsed);
+    std::optional<Json> parsed = parse_bounded_json(arguments->get_ref<const std::string&>());
+    if (!parsed) fail(where + ".function.arguments", "the text is not valid JSON");
+    *arguments = std::move(*parsed);
   }
   if (!arguments->is_object()) fail(where + ".function.arguments", "expected a JSON object");
 }

@@ -7,6 +7,7 @@
 #include "io/folder_listing.h"
 #include "io/message_text.h"
 #include "io/text_file.h"
+#include "text/bounded_json.h"
 
 namespace lanner::text {
 namespace {
@@ -20,10 +21,10 @@ constexpr const char* kToolVariant = "tool_use";
 
 // Insertion order matters to templates that iterate, hence not io::load_json().
 Json load_ordered_json(const std::filesystem::path& path) {
-  Json json = Json::parse(io::read_text_file(path), nullptr, false);
-  if (json.is_discarded() || !json.is_object())
+  std::optional<Json> json = parse_bounded_json(io::read_text_file(path));
+  if (!json || !json->is_object())
     throw Error(ErrorKind::kCorrupt, path.filename().string() + ": expected a JSON object");
-  return json;
+  return std::move(*json);
 }
 
 // A special token is a string or an added token with its content.

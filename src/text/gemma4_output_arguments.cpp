@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "text/gemma4_output_arguments.h"
 
+#include "text/bounded_json.h"
+
 namespace lanner::text {
 namespace {
 
@@ -51,9 +53,9 @@ Gemma4Arguments::Status Gemma4Arguments::read_character(char c, std::string& jso
       return Status::kMore;
     case State::kJsonKey:
       if (read_json_string(c)) {
-        const auto key = nlohmann::ordered_json::parse(text_, nullptr, false);
-        if (!key.is_string()) return Status::kBroken;
-        end_key(key.get<std::string>(), json);
+        const auto key = parse_bounded_json(text_);
+        if (!key || !key->is_string()) return Status::kBroken;
+        end_key(key->get<std::string>(), json);
         state_ = State::kAfterKey;
       }
       return Status::kMore;
@@ -64,7 +66,7 @@ Gemma4Arguments::Status Gemma4Arguments::read_character(char c, std::string& jso
       return read_value_start(c, json);
     case State::kJsonValue:
       if (read_json_string(c)) {
-        const bool valid = nlohmann::ordered_json::accept(text_);
+        const bool valid = is_json(text_);
         put(valid ? text_ : json_string(text_), json);
         end_value();
       }

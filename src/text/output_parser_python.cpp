@@ -125,7 +125,7 @@ class PythonLiteral {
     const std::string_view digits = text_.substr(start, at_ - start);
     const bool numeric =
         !digits.empty() && (digits[0] == '-' || std::isdigit(static_cast<unsigned char>(digits[0])));
-    if (!numeric || !nlohmann::ordered_json::accept(digits)) return false;
+    if (!numeric || !is_json(digits)) return false;
     json_ += digits;
     return true;
   }

@@ -73,7 +73,7 @@ std::string lower_case(std::string_view text) {
 
 bool is_json_number(std::string_view text) {
   return !text.empty() && (text[0] == '-' || std::isdigit(static_cast<unsigned char>(text[0]))) &&
-         Json::accept(text);
+         is_json(text);
 }
 
 // "3" stays, "3.0" and "3e2" become integers, "3.5" is none.
@@ -104,14 +104,14 @@ std::optional<std::string> as_container(std::string_view text, unsigned types) {
     return (open == '{' && (types & ValueSchema::kObject)) || (open == '[' && (types & ValueSchema::kArray));
   };
   if (text.empty()) return std::nullopt;
-  if (fits(text[0]) && Json::accept(text)) return std::string(text);
+  if (fits(text[0]) && is_json(text)) return std::string(text);
   std::string converted = json_from_python_literal(text);
   if (!converted.empty() && fits(converted[0])) return converted;
   return std::nullopt;
 }
 
 std::optional<std::string> as_untyped(std::string_view text, Untyped untyped) {
-  if (Json::accept(text) && (untyped == Untyped::kAnyLiteral || text[0] != '"')) return std::string(text);
+  if (is_json(text) && (untyped == Untyped::kAnyLiteral || text[0] != '"')) return std::string(text);
   if (untyped == Untyped::kAnyLiteral && (text == "None" || text == "True" || text == "False"))
     return text == "None" ? "null" : lower_case(text);
   return std::nullopt;
@@ -148,6 +148,11 @@ ValueSchema ValueSchema::element() const {
 }
 
 unsigned ValueSchema::types() const { return schema_ ? types_of(*schema_, 0) : 0; }
+
+bool is_json(std::string_view text) {
+  // The JSON library takes a NUL byte for the end of its input.
+  return text.find('\0') == std::string_view::npos && Json::accept(text);
+}
 
 std::string json_escaped(std::string_view text) {
   std::string quoted = json_string(text);

@@ -46,6 +46,9 @@ enum class Untyped : std::uint8_t {
 /// exactly, otherwise a string.
 std::string coerce_to_json(std::string_view text, ValueSchema schema, Untyped untyped);
 
+/// Whether the text is one JSON value.
+bool is_json(std::string_view text);
+
 /// `text` inside a JSON string, without the quotes.
 std::string json_escaped(std::string_view text);
 std::string json_string(std::string_view text);

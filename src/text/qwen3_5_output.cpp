@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "text/qwen3_5_output.h"
 
+#include <algorithm>
+
+#include "text/bounded_json.h"
+
 namespace lanner::text {
 namespace {
 
@@ -101,7 +105,8 @@ Qwen3_5Output::Match Qwen3_5Output::match_bare_call(std::string_view text, const
   if (!begins_with(text, kFunction)) return Match::kNo;
   const std::string_view rest = text.substr(kFunction.size());
   const std::size_t end = rest.find_first_of(">\n");
-  if (end == std::string_view::npos) return rest.size() > kMaxName ? Match::kNo : Match::kMaybe;
+  if (std::min(end, rest.size()) > kMaxName) return Match::kNo;
+  if (end == std::string_view::npos) return Match::kMaybe;
   return rest[end] == '>' && events.tools().contains(unquoted(rest.substr(0, end))) ? Match::kYes
                                                                                     : Match::kNo;
 }
@@ -163,11 +168,10 @@ void Qwen3_5Output::read_tool(std::string_view text, EventWriter& events) {
 
 void Qwen3_5Output::read_name(std::string_view text, EventWriter& events) {
   held_ += text;
-  const std::size_t end = held_.find('>');
-  if (end == std::string::npos) {
-    if (held_.size() > kMaxName || held_.find('\n') != std::string::npos) break_off(events);
-    return;
-  }
+  const std::size_t end = held_.find_first_of(">\n");
+  if (std::min(end, held_.size()) > kMaxName || (end != std::string::npos && held_[end] == '\n'))
+    return break_off(events);
+  if (end == std::string::npos) return;
   function_ = unquoted(std::string_view(held_).substr(0, end));
   const std::string rest = held_.substr(end + 1);
   held_.clear();
@@ -206,11 +210,10 @@ void Qwen3_5Output::read_body(std::string_view text, EventWriter& events) {
 
 void Qwen3_5Output::read_key(std::string_view text, EventWriter& events) {
   held_ += text;
-  const std::size_t end = held_.find('>');
-  if (end == std::string::npos) {
-    if (held_.size() > kMaxName || held_.find('\n') != std::string::npos) break_off(events);
-    return;
-  }
+  const std::size_t end = held_.find_first_of(">\n");
+  if (std::min(end, held_.size()) > kMaxName || (end != std::string::npos && held_[end] == '\n'))
+    return break_off(events);
+  if (end == std::string::npos) return;
   const std::string key = unquoted(std::string_view(held_).substr(0, end));
   const std::string rest = held_.substr(end + 1);
   held_.clear();
@@ -290,13 +293,14 @@ void Qwen3_5Output::break_off(EventWriter& events) {
 }
 
 bool Qwen3_5Output::read_json_call(EventWriter& events) {
-  const auto call = nlohmann::ordered_json::parse(held_, nullptr, false);
-  if (!call.is_object() || !call.contains("name") || !call["name"].is_string()) return false;
+  const auto parsed = parse_bounded_json(held_);
+  if (!parsed || !parsed->is_object() || !parsed->contains("name") || !(*parsed)["name"].is_string())
+    return false;
+  const nlohmann::ordered_json& call = *parsed;
   nlohmann::ordered_json arguments = nlohmann::ordered_json::object();
   for (const char* key : {"arguments", "parameters"})
     if (call.contains(key)) arguments = call[key];
-  if (arguments.is_string())
-    arguments = nlohmann::ordered_json::parse(arguments.get<std::string>(), nullptr, false);
+  if (arguments.is_string()) arguments = parse_bounded_json(arguments.get<std::string>()).value_or(nullptr);
   if (!arguments.is_object()) return false;
   events.start_call(call["name"].get<std::string>());
   events.arguments(arguments.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));

@@ -109,6 +109,12 @@ TEST_CASE("deep recursion and nesting end in an error, not a crash") {
   CHECK_FALSE(error_of("{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}").empty());
   CHECK_FALSE(error_of("{{ " + std::string(100000, '(') + "1" + std::string(100000, ')') + " }}").empty());
   CHECK_FALSE(error_of("{{ " + std::string(100000, '-') + "1 }}").empty());
+  for (const char* link : {" + 1", " | abs", ".a", "()", " if 1", " or 1", " * 1", " ** 1", " is odd"}) {
+    std::string chain = "{{ 1";
+    for (int i = 0; i < 100000; ++i) chain += link;
+    CHECK_FALSE(error_of(chain + " }}").empty());
+  }
+  CHECK(render("{{ " + std::string(90, '(') + "1" + std::string(90, ')') + " }}") == "1");
   CHECK_FALSE(error_of("{{ " + std::string(100000, '[') + " }}").empty());
   std::string nested;
   for (int i = 0; i < 10000; ++i) nested += "{% if true %}";

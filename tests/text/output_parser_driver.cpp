@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "text/output_parser_driver.h"
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <random>
 
 namespace lanner::text::test {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr TokenId kFirstMarker = 10;
 constexpr TokenId kOrdinary = 1000;
@@ -18,6 +22,12 @@ const std::vector<std::string>& markers(OutputFormat format) {
   static const std::vector<std::string> kQwen = {"<think>",    "</think>",     "<tool_call>",  "</tool_call>",
                                                  "<|im_end|>", "<|im_start|>", "<|endoftext|>"};
   return format == OutputFormat::kGemma4 ? kGemma : kQwen;
+}
+
+std::vector<std::pair<std::string, std::string>> calls_of(const ParsedOutput& output) {
+  std::vector<std::pair<std::string, std::string>> calls;
+  for (const auto& call : output.tool_calls) calls.emplace_back(call.name, call.arguments);
+  return calls;
 }
 
 }  // namespace
@@ -100,6 +110,30 @@ std::string describe(const std::vector<OutputEvent>& events) {
     out += std::string(kNames[static_cast<int>(event.kind)]) + std::to_string(event.call) + ":" + event.text +
            "\n";
   return out;
+}
+
+void check_output(const ParserDriver& driver, const OutputCase& expected) {
+  CAPTURE(expected.name);
+  CAPTURE(expected.answer);
+  const auto whole = driver.events(expected.prompt, expected.answer, Cut::kWhole);
+  const ParsedOutput output = collect_output(whole);
+  CHECK(output.reasoning == expected.reasoning);
+  CHECK(output.content == expected.content);
+  CHECK(calls_of(output) == expected.calls);
+  for (const auto& call : output.tool_calls) CHECK(Json::accept(call.arguments));
+  CHECK(describe(driver.events(expected.prompt, expected.answer, Cut::kBytes)) == describe(whole));
+  for (unsigned seed = 0; seed < 20; ++seed)
+    CHECK(describe(driver.events(expected.prompt, expected.answer, Cut::kRandom, seed)) == describe(whole));
+}
+
+const nlohmann::ordered_json& declared_tools() {
+  static const Json kTools = Json::parse(R"([
+    {"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{
+      "city":{"type":"string"},"days":{"type":"integer"},"metric":{"type":"boolean"},"tags":{"type":"array"},
+      "where":{"type":"object"},"level":{"type":"number"},"unit":{"enum":["c","f"]},"note":{"type":["string","null"]}}}}},
+    {"type":"function","function":{"name":"plan"}},
+    {"type":"function","function":{"name":"write","parameters":{"properties":{"text":{"type":"string"},"mode":{"type":"string"}}}}}])");
+  return kTools;
 }
 
 }  // namespace lanner::text::test

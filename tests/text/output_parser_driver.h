@@ -31,6 +31,27 @@ class ParserDriver {
   OutputParserOptions options_;
 };
 
+/// An answer and what it should be read as.
+struct OutputCase {
+  const char* name;
+  const char* prompt;
+  const char* answer;
+  const char* reasoning;
+  const char* content;
+  std::vector<std::pair<std::string, std::string>> calls = {};  ///< Name and arguments.
+};
+
+/// Checks the case, and that cutting the text into other tokens changes nothing.
+void check_output(const ParserDriver& driver, const OutputCase& expected);
+
+/// get_weather with arguments of every type, plan without a schema, write with two strings.
+const nlohmann::ordered_json& declared_tools();
+
+inline constexpr const char* kGemmaTurn = "<|turn>user\nHi<turn|>\n<|turn>model\n";
+inline constexpr const char* kGemmaNoThought = "<|turn>model\n<|channel>thought\n<channel|>";
+inline constexpr const char* kQwenThinking = "<|im_start|>assistant\n<think>\n";
+inline constexpr const char* kQwenPlain = "<|im_start|>assistant\n<think>\n\n</think>\n\n";
+
 /// One line per event, for comparisons: "content:...", "start0:name" ...
 std::string describe(const std::vector<OutputEvent>& events);
 

@@ -68,6 +68,7 @@ struct Expression {
 
   Kind kind;
   int line = 0;
+  int depth = 1;  ///< Of the tree below.
   std::string name;
   std::string attribute;
   Value value;

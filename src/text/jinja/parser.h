@@ -101,6 +101,10 @@ class Parser {
   std::string parse_dotted_name();
   bool at_tuple_end() const;
   void mark_target(Expression& target, NameUse use) const;
+  /// These keep count of the tree's depth: code that walks it recurses.
+  void attach(Expression& parent, ExpressionPointer child) const;
+  void set_arguments(Expression& call, Arguments arguments) const;
+  void deepen(Expression& parent, const Expression* child) const;
   ExpressionPointer make(Expression::Kind kind, int line) const;
   ExpressionPointer make(Expression::Kind kind, int line, ExpressionPointer first,
                          ExpressionPointer second) const;
@@ -128,7 +132,7 @@ class Parser::DepthGuard {
   DepthGuard& operator=(const DepthGuard&) = delete;
 
  private:
-  static constexpr int kMaxDepth = 150;
+  static constexpr int kMaxDepth = 600;
   int& depth_;
 };
 

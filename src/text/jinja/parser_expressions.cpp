@@ -41,9 +41,32 @@ ExpressionPointer Parser::make(Expression::Kind kind, int line) const {
 ExpressionPointer Parser::make(Expression::Kind kind, int line, ExpressionPointer first,
                                ExpressionPointer second) const {
   ExpressionPointer node = make(kind, line);
-  node->children.push_back(std::move(first));
-  node->children.push_back(std::move(second));
+  attach(*node, std::move(first));
+  attach(*node, std::move(second));
   return node;
+}
+
+void Parser::deepen(Expression& parent, const Expression* child) const {
+  constexpr int kMaxTreeDepth = 1000;
+  if (!child) return;
+  parent.depth = std::max(parent.depth, child->depth + 1);
+  if (parent.depth > kMaxTreeDepth) fail("expression is too long", parent.line);
+}
+
+void Parser::attach(Expression& parent, ExpressionPointer child) const {
+  deepen(parent, child.get());
+  parent.children.push_back(std::move(child));
+}
+
+void Parser::set_arguments(Expression& call, Arguments arguments) const {
+  for (const auto& argument : arguments.positional) deepen(call, argument.get());
+  for (const auto& [name, value] : arguments.keywords) deepen(call, value.get());
+  deepen(call, arguments.star.get());
+  deepen(call, arguments.star_star.get());
+  call.arguments = std::move(arguments.positional);
+  call.keywords = std::move(arguments.keywords);
+  call.star_arguments = std::move(arguments.star);
+  call.star_keywords = std::move(arguments.star_star);
 }
 
 ExpressionPointer Parser::parse_expression(Conditions conditions) {
@@ -56,9 +79,9 @@ ExpressionPointer Parser::parse_condition() {
   ExpressionPointer node = parse_or();
   while (at_name("if")) {
     ExpressionPointer choice = make(Expression::Kind::kCondition, advance().line);
-    choice->children.push_back(parse_or());
-    choice->children.push_back(std::move(node));
-    choice->children.push_back(skip_name("else") ? parse_condition() : nullptr);
+    attach(*choice, parse_or());
+    attach(*choice, std::move(node));
+    attach(*choice, skip_name("else") ? parse_condition() : nullptr);
     node = std::move(choice);
   }
   return node;
@@ -86,7 +109,7 @@ ExpressionPointer Parser::parse_not() {
   if (!at_name("not")) return parse_compare();
   DepthGuard guard(*this);
   ExpressionPointer node = make(Expression::Kind::kNot, advance().line);
-  node->children.push_back(parse_not());
+  attach(*node, parse_not());
   return node;
 }
 
@@ -110,10 +133,10 @@ ExpressionPointer Parser::parse_compare() {
     }
     if (!node) {
       node = make(Expression::Kind::kCompare, line);
-      node->children.push_back(std::move(first));
+      attach(*node, std::move(first));
     }
     node->operators.push_back(op);
-    node->children.push_back(parse_sum());
+    attach(*node, parse_sum());
   }
 }
 
@@ -131,8 +154,8 @@ ExpressionPointer Parser::parse_concat() {
   ExpressionPointer first = parse_product();
   if (!at_operator("~")) return first;
   ExpressionPointer node = make(Expression::Kind::kConcat, current_.line);
-  node->children.push_back(std::move(first));
-  while (skip_operator("~")) node->children.push_back(parse_product());
+  attach(*node, std::move(first));
+  while (skip_operator("~")) attach(*node, parse_product());
   return node;
 }
 
@@ -164,7 +187,7 @@ ExpressionPointer Parser::parse_signed() {
   if (!at_operator("-") && !at_operator("+")) return parse_postfix(parse_primary());
   const auto kind = at_operator("-") ? Expression::Kind::kNegate : Expression::Kind::kPlus;
   ExpressionPointer node = make(kind, advance().line);
-  node->children.push_back(parse_signed());
+  attach(*node, parse_signed());
   return parse_postfix(std::move(node));
 }
 

@@ -79,7 +79,7 @@ ExpressionPointer Parser::parse_tuple(Conditions conditions) {
     return std::move(items[0]);
   }
   ExpressionPointer node = make(Expression::Kind::kTuple, line);
-  node->children = std::move(items);
+  for (ExpressionPointer& item : items) attach(*node, std::move(item));
   return node;
 }
 
@@ -97,7 +97,7 @@ ExpressionPointer Parser::parse_list() {
   while (!at_operator("]")) {
     if (!node->children.empty()) expect_operator(",");
     if (at_operator("]")) break;
-    node->children.push_back(parse_expression());
+    attach(*node, parse_expression());
   }
   expect_operator("]");
   return node;
@@ -109,9 +109,9 @@ ExpressionPointer Parser::parse_dict() {
   while (!at_operator("}")) {
     if (!node->children.empty()) expect_operator(",");
     if (at_operator("}")) break;
-    node->children.push_back(parse_expression());
+    attach(*node, parse_expression());
     expect_operator(":");
-    node->children.push_back(parse_expression());
+    attach(*node, parse_expression());
   }
   expect_operator("}");
   return node;
@@ -148,7 +148,7 @@ ExpressionPointer Parser::parse_subscript(ExpressionPointer node) {
     if (name.type == TokenType::kName) {
       ExpressionPointer attribute = make(Expression::Kind::kAttribute, opening.line);
       attribute->name = name.text;
-      attribute->children.push_back(std::move(node));
+      attach(*attribute, std::move(node));
       return attribute;
     }
     if (name.type != TokenType::kNumber || !name.number.is(Kind::kInt))
@@ -166,7 +166,7 @@ ExpressionPointer Parser::parse_subscript(ExpressionPointer node) {
   if (indices.size() == 1)
     return make(Expression::Kind::kSubscript, opening.line, std::move(node), std::move(indices[0]));
   ExpressionPointer tuple = make(Expression::Kind::kTuple, opening.line);
-  tuple->children = std::move(indices);
+  for (ExpressionPointer& index : indices) attach(*tuple, std::move(index));
   return make(Expression::Kind::kSubscript, opening.line, std::move(node), std::move(tuple));
 }
 
@@ -177,21 +177,18 @@ ExpressionPointer Parser::parse_subscript_index() {
   if (!at_operator(":")) return first;
   advance();
   ExpressionPointer slice = make(Expression::Kind::kSlice, line);
-  slice->children.push_back(std::move(first));
-  slice->children.push_back(at_part_end() ? nullptr : parse_expression());
+  attach(*slice, std::move(first));
+  attach(*slice, at_part_end() ? nullptr : parse_expression());
   const bool has_step = skip_operator(":");
-  slice->children.push_back(has_step && !at_part_end() ? parse_expression() : nullptr);
+  attach(*slice, has_step && !at_part_end() ? parse_expression() : nullptr);
   return slice;
 }
 
 ExpressionPointer Parser::parse_call_expression(ExpressionPointer node) {
   ExpressionPointer call = make(Expression::Kind::kCall, current_.line);
   Arguments arguments = parse_arguments();
-  call->children.push_back(std::move(node));
-  call->arguments = std::move(arguments.positional);
-  call->keywords = std::move(arguments.keywords);
-  call->star_arguments = std::move(arguments.star);
-  call->star_keywords = std::move(arguments.star_star);
+  attach(*call, std::move(node));
+  set_arguments(*call, std::move(arguments));
   return call;
 }
 
@@ -242,13 +239,10 @@ std::string Parser::parse_dotted_name() {
 ExpressionPointer Parser::parse_filter(ExpressionPointer node) {
   ExpressionPointer filter = make(Expression::Kind::kFilter, current_.line);
   filter->name = parse_dotted_name();
-  filter->children.push_back(std::move(node));
+  attach(*filter, std::move(node));
   if (!at_operator("(")) return filter;
   Arguments arguments = parse_arguments();
-  filter->arguments = std::move(arguments.positional);
-  filter->keywords = std::move(arguments.keywords);
-  filter->star_arguments = std::move(arguments.star);
-  filter->star_keywords = std::move(arguments.star_star);
+  set_arguments(*filter, std::move(arguments));
   return filter;
 }
 
@@ -261,22 +255,20 @@ ExpressionPointer Parser::parse_test(ExpressionPointer node) {
   ExpressionPointer test = make(Expression::Kind::kTest, advance().line);
   const bool negated = skip_name("not");
   test->name = parse_dotted_name();
-  test->children.push_back(std::move(node));
+  attach(*test, std::move(node));
   const bool starts_operand = at(TokenType::kName) || at(TokenType::kString) || at(TokenType::kNumber) ||
                               at_operator("[") || at_operator("{");
   if (at_operator("(")) {
     Arguments arguments = parse_arguments();
-    test->arguments = std::move(arguments.positional);
-    test->keywords = std::move(arguments.keywords);
-    test->star_arguments = std::move(arguments.star);
-    test->star_keywords = std::move(arguments.star_star);
+    set_arguments(*test, std::move(arguments));
   } else if (starts_operand && !at_name("else") && !at_name("or") && !at_name("and")) {
     if (at_name("is")) fail("You cannot chain multiple tests with is");
     test->arguments.push_back(parse_postfix(parse_primary()));
+    deepen(*test, test->arguments.back().get());
   }
   if (!negated) return test;
   ExpressionPointer negation = make(Expression::Kind::kNot, test->line);
-  negation->children.push_back(std::move(test));
+  attach(*negation, std::move(test));
   return negation;
 }
 
@@ -305,7 +297,7 @@ ExpressionPointer Parser::parse_target() {
   ExpressionPointer target;
   if (is_tuple) {
     target = make(Expression::Kind::kTuple, line);
-    target->children = std::move(items);
+    for (ExpressionPointer& item : items) attach(*target, std::move(item));
   } else {
     target = std::move(items[0]);
   }

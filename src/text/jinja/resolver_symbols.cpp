@@ -77,10 +77,29 @@ int Resolver::Symbols::define(const std::string& name, SlotLoad load) {
 }
 
 std::optional<Resolver::Reference> Resolver::Symbols::find(const std::string& name) const {
-  for (const Symbols* symbols = this; symbols; symbols = symbols->parent_)
+  for (const Symbols* symbols = this; symbols; symbols = symbols->base_ ? symbols->base_ : symbols->parent_)
     if (const auto at = symbols->references_.find(name); at != symbols->references_.end())
       return Reference{symbols->function_, at->second};
   return std::nullopt;
+}
+
+Resolver::Symbols Resolver::Symbols::branch() const {
+  Symbols layer(parent_, function_);
+  layer.base_ = this;
+  layer.slots_ = slots_;
+  return layer;
+}
+
+bool Resolver::Symbols::refers_to(const std::string& name) const {
+  for (const Symbols* symbols = this; symbols; symbols = symbols->base_)
+    if (symbols->references_.count(name)) return true;
+  return false;
+}
+
+bool Resolver::Symbols::stores(const std::string& name) const {
+  for (const Symbols* symbols = this; symbols; symbols = symbols->base_)
+    if (symbols->stores_.count(name)) return true;
+  return false;
 }
 
 SlotLoad Resolver::Symbols::outer_load(const std::string& name, SlotLoad::Action otherwise) const {
@@ -95,7 +114,7 @@ void Resolver::Symbols::load(const std::string& name) {
 
 void Resolver::Symbols::store(const std::string& name) {
   stores_.insert(name);
-  if (!references_.count(name)) define(name, outer_load(name, SlotLoad::Action::kUnset));
+  if (!refers_to(name)) define(name, outer_load(name, SlotLoad::Action::kUnset));
 }
 
 int Resolver::Symbols::declare_parameter(const std::string& name) {
@@ -104,20 +123,20 @@ int Resolver::Symbols::declare_parameter(const std::string& name) {
 }
 
 void Resolver::Symbols::merge_branches(const std::vector<Symbols>& branches) {
-  std::map<std::string, size_t> stores;
+  std::map<std::string, size_t> changed;
   for (const Symbols& branch : branches)
     for (const std::string& name : branch.stores_)
-      if (!stores_.count(name)) ++stores[name];
+      if (!stores(name)) ++changed[name];
   for (const Symbols& branch : branches) {
     for (const auto& [name, slot] : branch.references_) references_[name] = slot;
     for (const auto& [slot, load] : branch.loads_) loads_[slot] = load;
     stores_.insert(branch.stores_.begin(), branch.stores_.end());
   }
   // A name that some branch leaves alone must come from further out there.
-  for (const auto& [name, count] : stores) {
+  for (const auto& [name, count] : changed) {
     if (count == branches.size()) continue;
     SlotLoad load = outer_load(name, SlotLoad::Action::kResolve);
-    load.slot = references_.at(name);
+    load.slot = find(name)->slot;
     loads_[load.slot] = std::move(load);
   }
 }
@@ -182,7 +201,7 @@ void Resolver::SymbolVisitor::visit_parameters(const Expression& target) {
 }
 
 Resolver::Symbols Resolver::SymbolVisitor::visit_branch(const Body& body) {
-  Symbols branch = *symbols_;
+  Symbols branch = symbols_->branch();
   Symbols* outer = std::exchange(symbols_, &branch);
   visit(body);
   symbols_ = outer;

@@ -9,11 +9,14 @@
 /// Parts of Resolver that only its own source files need.
 namespace lanner::text::jinja {
 
-/// The names one scope knows. Copies (for the branches of an if) share the slots they hand out.
+/// The names one scope knows. The branches of an if are layers above it that share its slots.
 class Resolver::Symbols {
  public:
   Symbols(const Symbols* parent, Function* function)
       : parent_(parent), function_(function), slots_(std::make_shared<std::map<std::string, int>>()) {}
+
+  /// A layer for one branch; this must outlive it and not change meanwhile.
+  Symbols branch() const;
 
   void load(const std::string& name);
   void store(const std::string& name);
@@ -25,12 +28,15 @@ class Resolver::Symbols {
 
  private:
   int define(const std::string& name, SlotLoad load);
+  bool refers_to(const std::string& name) const;  ///< In this scope, not further out.
+  bool stores(const std::string& name) const;
   SlotReference relative(const Reference& reference) const {
     return {function_->depth - reference.function->depth, reference.slot};
   }
   SlotLoad outer_load(const std::string& name, SlotLoad::Action otherwise) const;
 
   const Symbols* parent_;
+  const Symbols* base_ = nullptr;  ///< What this is a branch of.
   Function* function_;
   std::shared_ptr<std::map<std::string, int>> slots_;
   std::map<std::string, int> references_;
