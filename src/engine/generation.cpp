@@ -31,15 +31,17 @@ Generation::Generation(const LoadedModel& model, device::Stream& stream, Generat
       sampler_(request_.sampling,
                {.vocabulary = model.tokenizer().vocab_size(), .suppressed = model.defaults().suppressed}),
       tokens_(request_.prompt) {
-  const std::size_t context = model.model().facts().context;
+  const std::size_t whole = model.model().facts().context;
+  const std::size_t context = std::min(whole, request_.context.value_or(whole));
   if (tokens_.empty())
     throw Error(ErrorKind::kInvalidArgument, "the prompt is empty, there is nothing to continue");
   if (tokens_.size() >= context)
     throw Error(
         ErrorKind::kInvalidArgument,
-        fmt::format("the prompt has {} tokens, the model's context holds {} (max_position_embeddings) and "
-                    "needs room for an answer; shorten the prompt",
-                    tokens_.size(), context));
+        fmt::format(
+            "the prompt has {} tokens, the context holds {} ({}) and needs room for an answer; shorten "
+            "the prompt",
+            tokens_.size(), context, context < whole ? "as asked for" : "max_position_embeddings"));
   limit_ = context;
   if (request_.max_tokens) limit_ = std::min(context, tokens_.size() + *request_.max_tokens);
 }

@@ -38,6 +38,7 @@ struct GenerationRequest {
   std::vector<TokenId> prompt;
   SamplingOptions sampling = {};
   std::optional<std::size_t> max_tokens = {};  ///< none = up to the context's end
+  std::optional<std::size_t> context = {};     ///< use less of the model's context; none = all
   std::size_t chunk = 512;                     ///< prompt rows of one forward
   /// Asked between forwards; true ends the generation. May be empty.
   std::function<bool()> cancelled = {};

@@ -29,9 +29,9 @@ void check(const models::ModelFacts& facts, std::span<const TokenId> ids) {
                             ids.size(), facts.context));
   for (TokenId id : ids)
     if (id < 0 || static_cast<std::size_t>(id) >= facts.vocabulary)
-      throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("token id {} is outside the vocabulary, expected 0 to {}", id,
-                              facts.vocabulary - 1));
+      throw Error(
+          ErrorKind::kInvalidArgument,
+          fmt::format("token id {} is outside the vocabulary, expected 0 to {}", id, facts.vocabulary - 1));
 }
 
 std::vector<io::TensorDeclaration> declare(const models::Model& model, const LogitsDumpRequest& request) {
@@ -76,10 +76,10 @@ void dump_logits(const models::Model& model, const device::Ops& ops, device::Str
     for (std::size_t row = 0; row < count; row += kLogitRows) {
       const ArenaScope scope(arena);
       const std::size_t end = std::min(count, row + kLogitRows);
-      append_floats(writer, "logits",
-                    model.logits(step, hidden.slice(static_cast<std::int64_t>(row),
-                                                    static_cast<std::int64_t>(end)))
-                        .floats());
+      append_floats(
+          writer, "logits",
+          model.logits(step, hidden.slice(static_cast<std::int64_t>(row), static_cast<std::int64_t>(end)))
+              .floats());
     }
     begin += count;
     if (request.progress) request.progress(begin, request.ids.size());

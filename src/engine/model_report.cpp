@@ -41,9 +41,18 @@ constexpr std::array<GroupRule, 18> kRules = {{
 constexpr std::string_view kRest = "scalars";
 
 // Where a group stands in a listing: embeddings first, head last.
-constexpr std::array<std::string_view, 12> kOrder = {
-    "embeddings", "per-layer embeddings", "per-layer inputs", "attention", "delta net", "mlp",
-    "router",     "experts",              "shared expert",    "norms",     kRest,       "head"};
+constexpr std::array<std::string_view, 12> kOrder = {"embeddings",
+                                                     "per-layer embeddings",
+                                                     "per-layer inputs",
+                                                     "attention",
+                                                     "delta net",
+                                                     "mlp",
+                                                     "router",
+                                                     "experts",
+                                                     "shared expert",
+                                                     "norms",
+                                                     kRest,
+                                                     "head"};
 
 std::size_t place(std::string_view name) {
   return static_cast<std::size_t>(std::ranges::find(kOrder, name) - kOrder.begin());

@@ -10,8 +10,8 @@
 namespace lanner::engine {
 
 /// Finds the first of several stop strings in text that arrives in pieces. The match itself and whatever
-/// follows is never given out; what could still become a match is held back. The result does not depend on how
-/// the text was cut. Where matches end at the same place, the longest counts.
+/// follows is never given out; what could still become a match is held back. The result does not depend on
+/// how the text was cut. Where matches end at the same place, the longest counts.
 class StopStrings {
  public:
   /// Throws Error kInvalidArgument for an empty string.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include "cli/answer_statistics.h"
+
+#include <fmt/format.h>
+
+namespace lanner::cli {
+
+std::string statistics_line(const AnswerStatistics& statistics) {
+  const engine::Timings& timings = statistics.timings;
+  return fmt::format("prompt {} tokens, {:.0f} tok/s; answer {} tokens, {:.1f} tok/s; first token {:.0f} ms",
+                     statistics.prompt_tokens, timings.prompt_rate(), timings.generated_tokens,
+                     timings.decode_rate(), 1000 * statistics.first_token_seconds);
+}
+
+const char* finish_name(engine::FinishReason reason) {
+  switch (reason) {
+    case engine::FinishReason::kStop:
+      return "stop";
+    case engine::FinishReason::kLength:
+      return "length";
+    case engine::FinishReason::kCancelled:
+      return "cancelled";
+  }
+  return "?";
+}
+
+}  // namespace lanner::cli

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "cli/answer_statistics.h"
+#include "cli/chat_command.h"
+#include "text/chat_template.h"
+
+namespace lanner::cli {
+
+/// One conversation: its messages, and what /commands change about it. Model and console must outlive it.
+class ChatSession {
+ public:
+  enum class Next : std::uint8_t {
+    kGoOn,
+    kInterrupted,  ///< go on, but Ctrl-C stopped the answer
+    kLeave,
+  };
+
+  ChatSession(const ChatOptions& options, const engine::LoadedModel& model, nlohmann::ordered_json tools,
+              Console& console);
+
+  /// A message of the user or a /command. Throws Error; the conversation is then as before.
+  Next handle(const std::string& message);
+  /// The conversation without the system prompt.
+  const nlohmann::ordered_json& messages() const { return messages_; }
+
+ private:
+  Next run_command(std::string_view name, const std::string& argument);
+  Next ask(const std::string& message);
+  Next regenerate();
+  /// Generates the next assistant message and appends it.
+  Next answer();
+  Next answer_prompt(std::vector<TokenId> prompt);
+  void keep(const text::ParsedOutput& answer);
+  void set_thinking(const std::string& argument);
+  void save(const std::string& file) const;
+  void load(const std::string& file);
+  void say(const std::string& text);
+  std::vector<TokenId> encode() const;
+  std::size_t context() const;
+
+  const ChatOptions& options_;
+  const engine::LoadedModel& model_;
+  Console& console_;
+  device::Stream stream_;
+  nlohmann::ordered_json tools_;
+  nlohmann::ordered_json messages_ = nlohmann::ordered_json::array();
+  std::string system_;
+  text::ThinkingSwitch thinking_;
+  std::uint64_t seed_;
+  AnswerStatistics statistics_;
+};
+
+}  // namespace lanner::cli

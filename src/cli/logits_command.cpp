@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "cli/logits_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/exit_code.h"
+#include "cli/interrupt.h"
+#include "cli/progress_bar.h"
+#include "cli/validators.h"
+#include "engine/logits_dump.h"
+#include "engine/text_parts.h"
+#include "io/message_text.h"
+#include "models/model_registry.h"
+
+namespace lanner::cli {
+
+void declare_logits(CLI::App& app, LogitsOptions& options) {
+  add_required_folder(app, options.model);
+  CLI::Option* ids = app.add_option("--ids", options.ids, "token ids, separated by commas");
+  ids->type_name("ID,ID,...")->delimiter(',')->allow_extra_args(false)->check(whole_between(0, 0x7fffffff));
+  add_prompt_options(app, options.prompt);
+  for (const char* name : {"--prompt", "--file"}) app.get_option(name)->excludes(ids);
+  app.add_option("-o,--output", options.output, "safetensors file to write")->required()->type_name("FILE");
+  app.add_flag("--hidden", options.hidden,
+               "also write hidden.0 (the embedding), hidden.1 ... (after each layer) and final_norm");
+  app.add_option("--compute", "arithmetic; exact (float32, the reference's) is the only one")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"exact"}));
+  app.add_option("--chunk", options.chunk, "tokens of one forward pass (default: 512); changes no result")
+      ->type_name("N")
+      ->check(whole_between(1, 1 << 16));
+  add_machine_options(app, options.model);
+  set_examples(app,
+               "  lanner logits FOLDER --ids 2,17,99 -o out.safetensors\n"
+               "  lanner logits FOLDER -p \"Hello\" -o out.safetensors --hidden --chunk 1\n");
+}
+
+int logits_command(const LogitsOptions& options, Console& console) {
+  const std::filesystem::path folder = options.model.find_folder();
+  const device::Ops ops = device::cpu_ops(options.model.instruction_set());
+  const io::Checkpoint checkpoint(folder);
+  const auto model = models::load_model(checkpoint, ops);
+  std::vector<TokenId> ids = options.ids;
+  if (ids.empty()) ids = engine::TextParts(folder).encode_plain(read_prompt(options.prompt, console));
+  device::Stream stream(device::cpu_kernels(ops.isa), options.model.thread_count());
+  const InterruptWatch watch;
+  ProgressBar bar(console, "logits");
+  engine::dump_logits(*model, ops, stream,
+                      {.ids = ids,
+                       .chunk = options.chunk,
+                       .hidden = options.hidden ? engine::HiddenStates::kAll : engine::HiddenStates::kNone,
+                       .progress =
+                           [&](std::size_t done, std::size_t total) {
+                             watch.check();
+                             bar.update(done, total);
+                           }},
+                      options.output);
+  bar.clear();
+  console.log << fmt::format("{}: {} tokens, {}\n", io::printable(options.output), ids.size(),
+                             io::readable_size(std::filesystem::file_size(options.output)));
+  return kExitOk;
+}
+
+}  // namespace lanner::cli

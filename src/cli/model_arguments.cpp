@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "cli/model_arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <vector>
+
+#include "cli/default_threads.h"
+#include "cli/exit_code.h"
+#include "cli/validators.h"
+
+namespace lanner::cli {
+namespace {
+
+constexpr int kMostThreads = 1024;
+constexpr const char* kFolderHelp = "checkpoint folder, or Hugging Face id (org/name) of a downloaded model";
+
+}  // namespace
+
+int ModelArguments::thread_count() const { return threads ? *threads : default_threads(); }
+
+void add_folder(CLI::App& app, ModelArguments& arguments) {
+  CLI::Option* positional =
+      app.add_option("FOLDER", arguments.folder, std::string(kFolderHelp) + " (default: tale-gemma4)");
+  positional->type_name("");
+  app.add_option("-m,--model", arguments.folder, "the same as FOLDER")
+      ->type_name("FOLDER")
+      ->excludes(positional);
+}
+
+void add_required_folder(CLI::App& app, ModelArguments& arguments) {
+  app.add_option("FOLDER", arguments.folder, kFolderHelp)->required()->type_name("");
+}
+
+void add_machine_options(CLI::App& app, ModelArguments& arguments) {
+  app.add_option("-t,--threads", arguments.threads, "threads (default: the cores this process may use)")
+      ->type_name("N")
+      ->check(whole_between(1, kMostThreads))
+      ->group("Machine");
+  app.add_option_function<std::string>(
+         "--isa", [&arguments](const std::string& text) { arguments.isa = parse_isa(text); },
+         "instruction set of the kernels (default: the best this CPU has)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"reference", "avx2", "avx512", "neon"}))
+      ->group("Machine");
+}
+
+void set_examples(CLI::App& app, const std::string& examples) {
+  app.footer("Examples:\n" + examples + "\n" + kExitCodeHelp);
+}
+
+}  // namespace lanner::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "cli/model_folder.h"
+#include "core/cpu_features.h"
+
+namespace CLI {
+class App;
+}
+
+namespace lanner::cli {
+
+/// Which model, and what to run it with.
+struct ModelArguments {
+  std::string folder;  ///< path or Hugging Face id; empty = the embedded default
+  std::optional<int> threads = {};
+  std::optional<Isa> isa = {};
+  ModelPlaces places = {};
+
+  std::filesystem::path find_folder() const { return find_model_folder(folder, places); }
+  int thread_count() const;
+  Isa instruction_set() const { return isa ? *isa : detect_isa(); }
+};
+
+/// Adds the positional FOLDER, which may be left out, and -m/--model for the same.
+void add_folder(CLI::App& app, ModelArguments& arguments);
+/// Adds a positional FOLDER that must be given.
+void add_required_folder(CLI::App& app, ModelArguments& arguments);
+/// Adds --threads and --isa.
+void add_machine_options(CLI::App& app, ModelArguments& arguments);
+
+/// Examples, then the exit codes: the end of a command's help.
+void set_examples(CLI::App& app, const std::string& examples);
+
+}  // namespace lanner::cli

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#include "cli/model_loading.h"
+
+#include "cli/waiting_line.h"
+#include "io/message_text.h"
+
+namespace lanner::cli {
+
+engine::LoadedModel load_model(const ModelArguments& arguments, Console& console) {
+  const std::filesystem::path folder = arguments.find_folder();
+  const WaitingLine line(console, "loading " + io::printable(folder.native()));
+  return engine::LoadedModel(folder, arguments.instruction_set());
+}
+
+}  // namespace lanner::cli

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cli/console.h"
+#include "cli/model_arguments.h"
+#include "engine/loaded_model.h"
+
+namespace lanner::cli {
+
+/// Loads the model the user named, with a waiting line on a terminal when it takes long. Throws Error.
+engine::LoadedModel load_model(const ModelArguments& arguments, Console& console);
+
+}  // namespace lanner::cli

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "cli/perplexity_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <numbers>
+
+#include "cli/exit_code.h"
+#include "cli/interrupt.h"
+#include "cli/model_loading.h"
+#include "cli/progress_bar.h"
+#include "cli/validators.h"
+#include "engine/perplexity.h"
+#include "io/json.h"
+
+namespace lanner::cli {
+namespace {
+
+void print(const PerplexityOptions& options, const engine::Perplexity& result, const io::Json& facts,
+           std::ostream& out) {
+  if (options.json) {
+    out << facts.dump() << '\n';
+    return;
+  }
+  out << fmt::format("perplexity      {:.4f}\n", result.value())
+      << fmt::format("nll per token   {:.6f}\n", result.nll_per_token())
+      << fmt::format("bits per byte   {:.4f}\n", facts["bits_per_byte"].get<double>())
+      << fmt::format("tokens scored   {} of {}, chunks of {}\n", result.scored_tokens,
+                     facts["tokens"].get<std::size_t>(), options.chunk);
+}
+
+}  // namespace
+
+void declare_perplexity(CLI::App& app, PerplexityOptions& options) {
+  add_folder(app, options.model);
+  add_prompt_options(app, options.text);
+  app.add_option("--chunk", options.chunk, "tokens scored from an empty context each (default: 512)")
+      ->type_name("N")
+      ->check(whole_between(2, 1 << 20));
+  app.add_flag("--json", options.json, "one JSON object");
+  add_machine_options(app, options.model);
+  set_examples(app,
+               "  lanner perplexity FOLDER -f book.txt\n"
+               "  lanner perplexity FOLDER -f book.txt --chunk 1024 --json\n");
+}
+
+int perplexity_command(const PerplexityOptions& options, Console& console) {
+  const std::string text = read_text(options.text, console);
+  const engine::LoadedModel model = load_model(options.model, console);
+  device::Stream stream(device::cpu_kernels(model.ops().isa), options.model.thread_count());
+  const std::vector<TokenId> ids = model.tokenizer().encode(text);
+  const auto start = std::chrono::steady_clock::now();
+  const InterruptWatch watch;
+  ProgressBar bar(console, "perplexity");
+  const engine::Perplexity result =
+      engine::measure_perplexity(model, stream, ids, options.chunk, [&](std::size_t done) {
+        watch.check();
+        bar.update(done, ids.size());
+      });
+  bar.clear();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const double bits_per_byte = result.total_nll / std::numbers::ln2 / static_cast<double>(text.size());
+  const io::Json facts{{"model", model.checkpoint().folder().string()},
+                       {"perplexity", result.value()},
+                       {"nll_per_token", result.nll_per_token()},
+                       {"bits_per_byte", bits_per_byte},
+                       {"tokens", ids.size()},
+                       {"scored_tokens", result.scored_tokens},
+                       {"bytes", text.size()},
+                       {"chunk", options.chunk},
+                       {"seconds", seconds.count()}};
+  print(options, result, facts, console.out);
+  console.log << fmt::format("{:.1f} s, {:.0f} tokens per second\n", seconds.count(),
+                             static_cast<double>(ids.size()) / seconds.count());
+  return kExitOk;
+}
+
+}  // namespace lanner::cli

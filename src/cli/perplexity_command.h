@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "cli/console.h"
+#include "cli/model_arguments.h"
+#include "cli/prompt_source.h"
+
+namespace lanner::cli {
+
+struct PerplexityOptions {
+  ModelArguments model = {};
+  PromptSource text = {};
+  std::size_t chunk = 512;
+  bool json = false;
+};
+
+void declare_perplexity(CLI::App& app, PerplexityOptions& options);
+
+/// lanner perplexity [FOLDER] -f FILE: how well the model predicts a text.
+int perplexity_command(const PerplexityOptions& options, Console& console);
+
+}  // namespace lanner::cli

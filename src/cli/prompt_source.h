@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/console.h"
+
+namespace CLI {
+class App;
+}
+
+namespace lanner::cli {
+
+/// Where a text comes from: -p TEXT, -f FILE, or standard input ("-", or a pipe when neither is given).
+struct PromptSource {
+  std::optional<std::string> text = {};
+  std::optional<std::string> file = {};
+
+  bool given() const { return text || file; }
+};
+
+/// Adds -p/--prompt and -f/--file.
+void add_prompt_options(CLI::App& app, PromptSource& source);
+
+/// The whole text as it is. Throws Error kInvalidArgument when there is no source but a terminal, or the text
+/// is not UTF-8 (naming the byte); kNotFound and kIo for the file.
+std::string read_text(const PromptSource& source, Console& console);
+
+/// read_text() without one line end at the end of a file or of standard input.
+std::string read_prompt(const PromptSource& source, Console& console);
+
+}  // namespace lanner::cli

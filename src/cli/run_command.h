@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cli/chat_arguments.h"
+#include "cli/console.h"
+#include "cli/model_arguments.h"
+#include "cli/prompt_source.h"
+#include "cli/sampling_arguments.h"
+
+namespace lanner::cli {
+
+struct RunOptions {
+  ModelArguments model = {};
+  PromptSource prompt = {};
+  ChatArguments chat = {};
+  SamplingArguments sampling = {};
+  bool raw = false;
+  bool json = false;
+};
+
+void declare_run(CLI::App& app, RunOptions& options);
+
+/// lanner run [FOLDER] -p TEXT: one answer, streamed to standard output.
+int run_command(const RunOptions& options, Console& console);
+
+}  // namespace lanner::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "cli/validators.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string>
+
+namespace lanner::cli {
+namespace {
+
+template <typename Number>
+std::string check(const std::string& text, Number low, Number high, const char* kind) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value);
+  // Written so that NaN fails.
+  if (result.ec == std::errc() && result.ptr == end && value >= low && value <= high) return {};
+  return fmt::format("\"{}\" is not {} from {} to {}", text, kind, low, high);
+}
+
+}  // namespace
+
+CLI::Validator number_between(double low, double high) {
+  return {[=](std::string& text) { return check(text, low, high, "a number"); }, std::string(), "number"};
+}
+
+CLI::Validator whole_between(std::int64_t low, std::int64_t high) {
+  return {[=](std::string& text) { return check(text, low, high, "a whole number"); }, std::string(),
+          "whole number"};
+}
+
+}  // namespace lanner::cli

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+
+namespace lanner::cli {
+
+/// A decimal number in [low, high]; "nan", "1e400" and "5x" are none.
+CLI::Validator number_between(double low, double high);
+
+/// A whole number in [low, high].
+CLI::Validator whole_between(std::int64_t low, std::int64_t high);
+
+}  // namespace lanner::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "engine/loaded_model.h"
+#include "text/detokenizer.h"
+#include "text/output_parser.h"
+
+namespace lanner::engine {
+
+/// What an answer is read as.
+enum class AnswerForm : std::uint8_t {
+  kChat,   ///< reasoning, content and tool calls, after a rendered chat prompt
+  kPlain,  ///< text without structure: everything is content
+};
+
+/// Turns the tokens of an answer into events. The model must outlive it.
+class AnswerParser {
+ public:
+  /// `prompt` tells whether the answer begins inside reasoning; `tools` (array or null) how arguments are
+  /// typed.
+  AnswerParser(const LoadedModel& model, AnswerForm form, std::span<const TokenId> prompt,
+               const nlohmann::ordered_json& tools);
+
+  std::vector<text::OutputEvent> push(TokenId token);
+  /// Ends the answer.
+  std::vector<text::OutputEvent> finish();
+
+ private:
+  const text::Tokenizer* tokenizer_;
+  std::variant<text::Detokenizer, text::OutputParser> reader_;
+};
+
+}  // namespace lanner::engine

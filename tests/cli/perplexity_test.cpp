@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "cli/command_run.h"
+#include "io/json.h"
+#include "io/temporary_folder.h"
+
+namespace lanner::test {
+
+TEST_CASE("perplexity prints what its JSON says") {
+  const io::TemporaryFolder folder;
+  const std::string file = folder.write(
+      "text.txt",
+      "Once upon a time, long ago, the old queen of the land had a birthday. 'The one who brings the "
+      "finest gift shall have a wish!' she said.\n");
+  for (const char* name : {"tale-gemma4", "tale-qwen3_5"}) {
+    const auto model = tale_model(name);
+    if (!model) continue;
+    CAPTURE(name);
+    const CommandRun run = lanner({"perplexity", *model, "-f", file, "--json"});
+    CAPTURE(run.log);
+    REQUIRE(run.exit_code == 0);
+    const io::Json json = io::Json::parse(run.out);
+    CHECK(json["bytes"] == 134);
+    CHECK(json["perplexity"].get<double>() < 50);
+    CHECK(json["perplexity"].get<double>() == doctest::Approx(std::exp(json["nll_per_token"].get<double>())));
+    const double bits =
+        json["nll_per_token"].get<double>() * json["scored_tokens"].get<double>() / std::log(2.0);
+    CHECK(json["bits_per_byte"].get<double>() == doctest::Approx(bits / 134));
+    const CommandRun text = lanner({"perplexity", *model, "-f", file});
+    CHECK(text.out.starts_with("perplexity "));
+    CHECK(text.out.find("bits per byte") != std::string::npos);
+    CHECK(text.log.find('\r') == std::string::npos);
+  }
+}
+
+TEST_CASE("a text without tokens to score is exit code 5") {
+  const auto model = tale_model("tale-qwen3_5");
+  if (!model) return;
+  const CommandRun run = lanner({"perplexity", *model}, "");
+  CHECK(run.exit_code == 5);
+  CHECK(is_one_error_line(run.log));
+}
+
+}  // namespace lanner::test
