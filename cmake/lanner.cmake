@@ -3,8 +3,6 @@
 
 add_library(lanner_options INTERFACE)
 target_compile_options(lanner_options INTERFACE -Wall -Wextra -Wconversion -Werror -ffp-contract=off)
-# GCC 12 sees overlapping copies in string concatenation where there are none (GCC bug 105651).
-target_compile_options(lanner_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 target_include_directories(lanner_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 if(LANNER_SANITIZE)
   target_compile_options(lanner_options INTERFACE -fsanitize=${LANNER_SANITIZE} -fno-omit-frame-pointer
