@@ -12,10 +12,10 @@ struct MarkerText {
 };
 
 constexpr int meaning(Gemma4Output::Marker marker) { return static_cast<int>(marker); }
-constexpr int meaning(Qwen3_5Output::Marker marker) { return static_cast<int>(marker); }
+constexpr int meaning(Qwen35Output::Marker marker) { return static_cast<int>(marker); }
 
 using Gemma = Gemma4Output::Marker;
-using Qwen = Qwen3_5Output::Marker;
+using Qwen = Qwen35Output::Marker;
 
 constexpr MarkerText kGemmaMarkers[] = {
     {"<|channel>", meaning(Gemma::kChannel)},
@@ -59,17 +59,17 @@ Gemma4Output::Start gemma_start(const TokenLookup& lookup, std::span<const Token
   return named ? Gemma4Output::Start::kReasoning : Gemma4Output::Start::kChannelName;
 }
 
-Qwen3_5Output::Start qwen_start(const TokenLookup& lookup, std::span<const TokenId> prompt) {
+Qwen35Output::Start qwen_start(const TokenLookup& lookup, std::span<const TokenId> prompt) {
   const auto think = lookup("<think>"), think_end = lookup("</think>");
   const std::size_t opened = behind_last(prompt, {think}), closed = behind_last(prompt, {think_end});
-  return opened > closed ? Qwen3_5Output::Start::kReasoning : Qwen3_5Output::Start::kContent;
+  return opened > closed ? Qwen35Output::Start::kReasoning : Qwen35Output::Start::kContent;
 }
 
 }  // namespace
 
 std::optional<OutputFormat> detect_output_format(const TokenLookup& lookup) {
   if (lookup("<|channel>") && lookup("<channel|>") && lookup("<|tool_call>")) return OutputFormat::kGemma4;
-  if (lookup("<think>") && lookup("</think>") && lookup("<tool_call>")) return OutputFormat::kQwen3_5;
+  if (lookup("<think>") && lookup("</think>") && lookup("<tool_call>")) return OutputFormat::kQwen35;
   return std::nullopt;
 }
 
@@ -83,7 +83,7 @@ OutputParser::OutputParser(OutputFormat format, const TokenLookup& lookup, std::
 OutputParser::Family OutputParser::make_family(OutputFormat format, const TokenLookup& lookup,
                                                std::span<const TokenId> prompt) {
   if (format == OutputFormat::kGemma4) return Gemma4Output(gemma_start(lookup, prompt));
-  return Qwen3_5Output(qwen_start(lookup, prompt));
+  return Qwen35Output(qwen_start(lookup, prompt));
 }
 
 void OutputParser::add_markers(OutputFormat format, const TokenLookup& lookup) {

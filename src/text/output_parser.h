@@ -21,7 +21,7 @@
 namespace lanner::text {
 
 /// Whose markup an answer is written in.
-enum class OutputFormat : std::uint8_t { kGemma4, kQwen3_5 };
+enum class OutputFormat : std::uint8_t { kGemma4, kQwen35 };
 
 /// Finds a token's id by its text; for example [&](auto text) { return tokenizer.token_id(text); }.
 using TokenLookup = std::function<std::optional<TokenId>(std::string_view)>;
@@ -56,12 +56,12 @@ class OutputParser {
   bool in_reasoning() const;
 
  private:
-  using Family = std::variant<Gemma4Output, Qwen3_5Output>;
+  using Family = std::variant<Gemma4Output, Qwen35Output>;
 
   struct Marker {
     TokenId id;
     std::string text;
-    int meaning;  ///< Gemma4Output::Marker or Qwen3_5Output::Marker.
+    int meaning;  ///< Gemma4Output::Marker or Qwen35Output::Marker.
   };
 
   static Family make_family(OutputFormat format, const TokenLookup& lookup, std::span<const TokenId> prompt);

@@ -100,7 +100,7 @@ ParsedOutput collect_output(std::span<const OutputEvent> events) {
         call.arguments += event.text;
         break;
       case OutputEvent::Kind::kToolEnd:
-        output.tool_calls.push_back(std::move(call));
+        output.tool_calls.push_back(std::exchange(call, {}));
         break;
     }
   }

@@ -34,10 +34,10 @@ std::string unquoted(std::string_view name) {
 
 }  // namespace
 
-Qwen3_5Output::Qwen3_5Output(Start start)
+Qwen35Output::Qwen35Output(Start start)
     : state_(start == Start::kReasoning ? State::kReasoning : State::kContent) {}
 
-void Qwen3_5Output::text(std::string_view text, EventWriter& events) {
+void Qwen35Output::text(std::string_view text, EventWriter& events) {
   if (text.empty()) return;
   const bool in_markup = state_ == State::kTool || state_ == State::kJson || state_ == State::kName ||
                          state_ == State::kBody || state_ == State::kKey || state_ == State::kValue;
@@ -65,7 +65,7 @@ void Qwen3_5Output::text(std::string_view text, EventWriter& events) {
   }
 }
 
-void Qwen3_5Output::read_reasoning(std::string_view text, EventWriter& events) {
+void Qwen35Output::read_reasoning(std::string_view text, EventWriter& events) {
   if (newlines_to_skip_ > 0 && text.front() == '\n') {
     newlines_to_skip_ = 0;
     text.remove_prefix(1);
@@ -80,7 +80,7 @@ void Qwen3_5Output::read_reasoning(std::string_view text, EventWriter& events) {
   events.reasoning(text);
 }
 
-void Qwen3_5Output::begin_content(int newlines_to_skip) {
+void Qwen35Output::begin_content(int newlines_to_skip) {
   state_ = State::kContent;
   newlines_to_skip_ = newlines_to_skip;
   line_start_ = true;
@@ -88,7 +88,7 @@ void Qwen3_5Output::begin_content(int newlines_to_skip) {
   held_.clear();
 }
 
-void Qwen3_5Output::read_content(std::string_view text, EventWriter& events) {
+void Qwen35Output::read_content(std::string_view text, EventWriter& events) {
   while (newlines_to_skip_ > 0 && !text.empty() && text.front() == '\n') {
     --newlines_to_skip_;
     text.remove_prefix(1);
@@ -99,7 +99,7 @@ void Qwen3_5Output::read_content(std::string_view text, EventWriter& events) {
   resolve_content(events);
 }
 
-Qwen3_5Output::Match Qwen3_5Output::match_bare_call(std::string_view text, const EventWriter& events) {
+Qwen35Output::Match Qwen35Output::match_bare_call(std::string_view text, const EventWriter& events) {
   if (!events.tools().any()) return Match::kNo;
   if (begins_with(kFunction, text)) return Match::kMaybe;
   if (!begins_with(text, kFunction)) return Match::kNo;
@@ -113,7 +113,7 @@ Qwen3_5Output::Match Qwen3_5Output::match_bare_call(std::string_view text, const
 
 // Shows what is certain of the held content. Not certain: blanks before the first word, which a call would
 // drop, and the beginning of a line that may be a call without its outer marker.
-void Qwen3_5Output::resolve_content(EventWriter& events) {
+void Qwen35Output::resolve_content(EventWriter& events) {
   while (!held_.empty()) {
     const std::size_t blanks = content_seen_ ? 0 : held_.find_first_not_of(kBlanks);
     if (blanks == std::string::npos) return;
@@ -135,22 +135,22 @@ void Qwen3_5Output::resolve_content(EventWriter& events) {
   }
 }
 
-void Qwen3_5Output::show_content(std::string_view text, EventWriter& events) {
+void Qwen35Output::show_content(std::string_view text, EventWriter& events) {
   if (text.empty()) return;
   content_seen_ |= !is_blank(text);
   line_start_ = text.back() == '\n';
   events.content(text);
 }
 
-void Qwen3_5Output::flush_content(EventWriter& events) { show_content(std::exchange(held_, {}), events); }
+void Qwen35Output::flush_content(EventWriter& events) { show_content(std::exchange(held_, {}), events); }
 
-void Qwen3_5Output::begin_tool(std::string_view text, EventWriter& events) {
+void Qwen35Output::begin_tool(std::string_view text, EventWriter& events) {
   events.markup(text);
   read_tool(text, events);
 }
 
 // After <tool_call>: a function tag or a JSON object.
-void Qwen3_5Output::read_tool(std::string_view text, EventWriter& events) {
+void Qwen35Output::read_tool(std::string_view text, EventWriter& events) {
   held_ += text;
   const std::string_view start = after_blanks(held_);
   if (state_ == State::kJson || start.empty() || begins_with(kFunction, start)) return;
@@ -166,7 +166,7 @@ void Qwen3_5Output::read_tool(std::string_view text, EventWriter& events) {
   }
 }
 
-void Qwen3_5Output::read_name(std::string_view text, EventWriter& events) {
+void Qwen35Output::read_name(std::string_view text, EventWriter& events) {
   held_ += text;
   const std::size_t end = held_.find_first_of(">\n");
   if (std::min(end, held_.size()) > kMaxName || (end != std::string::npos && held_[end] == '\n'))
@@ -183,7 +183,7 @@ void Qwen3_5Output::read_name(std::string_view text, EventWriter& events) {
   read_body(rest, events);
 }
 
-void Qwen3_5Output::read_body(std::string_view text, EventWriter& events) {
+void Qwen35Output::read_body(std::string_view text, EventWriter& events) {
   held_ += text;
   while (true) {
     // Text between the tags means nothing.
@@ -208,7 +208,7 @@ void Qwen3_5Output::read_body(std::string_view text, EventWriter& events) {
   }
 }
 
-void Qwen3_5Output::read_key(std::string_view text, EventWriter& events) {
+void Qwen35Output::read_key(std::string_view text, EventWriter& events) {
   held_ += text;
   const std::size_t end = held_.find_first_of(">\n");
   if (std::min(end, held_.size()) > kMaxName || (end != std::string::npos && held_[end] == '\n'))
@@ -221,7 +221,7 @@ void Qwen3_5Output::read_key(std::string_view text, EventWriter& events) {
   read_value(rest, events);
 }
 
-void Qwen3_5Output::begin_parameter(const std::string& key, EventWriter& events) {
+void Qwen35Output::begin_parameter(const std::string& key, EventWriter& events) {
   state_ = State::kValue;
   value_.begin();
   value_schema_ = events.tools().arguments(function_).property(key);
@@ -231,26 +231,26 @@ void Qwen3_5Output::begin_parameter(const std::string& key, EventWriter& events)
   if (value_schema_.is_string_only()) events.arguments("\"");
 }
 
-void Qwen3_5Output::read_value(std::string_view text, EventWriter& events) {
+void Qwen35Output::read_value(std::string_view text, EventWriter& events) {
   if (text.empty()) return;
   std::string piece;
-  const Qwen3_5Value::Status status = value_.read(text, piece);
+  const Qwen35Value::Status status = value_.read(text, piece);
   take_value(piece, events);
-  if (status == Qwen3_5Value::Status::kMore) return;
+  if (status == Qwen35Value::Status::kMore) return;
   const std::string rest = value_.rest();
   end_parameter(events);
   read_body(rest, events);
 }
 
 // Strings are passed on as they come; other values wait for their end.
-void Qwen3_5Output::take_value(const std::string& piece, EventWriter& events) {
+void Qwen35Output::take_value(const std::string& piece, EventWriter& events) {
   if (!value_schema_.is_string_only())
     held_ += piece;
   else if (!muted_ && !piece.empty())
     events.arguments(json_escaped(piece));
 }
 
-void Qwen3_5Output::end_parameter(EventWriter& events) {
+void Qwen35Output::end_parameter(EventWriter& events) {
   const std::string text = std::exchange(held_, {});
   state_ = State::kBody;
   if (muted_) return;
@@ -259,14 +259,14 @@ void Qwen3_5Output::end_parameter(EventWriter& events) {
                        : coerce_to_json(text, value_schema_, Untyped::kLiteralButStrings));
 }
 
-void Qwen3_5Output::end_call(EventWriter& events) {
+void Qwen35Output::end_call(EventWriter& events) {
   events.arguments("}");
   held_.clear();
   state_ = State::kBetween;
   if (!events.end_call()) begin_plain_content();
 }
 
-void Qwen3_5Output::read_between(std::string_view text, EventWriter& events) {
+void Qwen35Output::read_between(std::string_view text, EventWriter& events) {
   held_ += text;
   const std::string_view start = after_blanks(held_);
   if (start.empty() || begins_with(kFunction, start)) return;
@@ -280,19 +280,19 @@ void Qwen3_5Output::read_between(std::string_view text, EventWriter& events) {
 }
 
 // Goes on after markup that was shown as content.
-void Qwen3_5Output::begin_plain_content() {
+void Qwen35Output::begin_plain_content() {
   begin_content(0);
   content_seen_ = true;
   bare_calls_ = false;
   broken_markup_ = true;
 }
 
-void Qwen3_5Output::break_off(EventWriter& events) {
+void Qwen35Output::break_off(EventWriter& events) {
   events.break_off_call();
   begin_plain_content();
 }
 
-bool Qwen3_5Output::read_json_call(EventWriter& events) {
+bool Qwen35Output::read_json_call(EventWriter& events) {
   const auto parsed = parse_bounded_json(held_);
   if (!parsed || !parsed->is_object() || !parsed->contains("name") || !(*parsed)["name"].is_string())
     return false;
@@ -311,7 +311,7 @@ bool Qwen3_5Output::read_json_call(EventWriter& events) {
 }
 
 // </tool_call>, or something that implies it.
-void Qwen3_5Output::close_call(std::string_view spelling, EventWriter& events) {
+void Qwen35Output::close_call(std::string_view spelling, EventWriter& events) {
   switch (state_) {
     case State::kValue: {
       std::string piece;
@@ -340,7 +340,7 @@ void Qwen3_5Output::close_call(std::string_view spelling, EventWriter& events) {
   }
 }
 
-void Qwen3_5Output::marker(Marker marker, std::string_view spelling, EventWriter& events) {
+void Qwen35Output::marker(Marker marker, std::string_view spelling, EventWriter& events) {
   if (state_ == State::kEnded) return;
   const bool in_value = state_ == State::kValue;
   switch (marker) {
@@ -380,7 +380,7 @@ void Qwen3_5Output::marker(Marker marker, std::string_view spelling, EventWriter
   }
 }
 
-void Qwen3_5Output::finish(EventWriter& events) {
+void Qwen35Output::finish(EventWriter& events) {
   if (state_ == State::kReasoning && std::exchange(newline_held_, false)) events.reasoning("\n");
   if (state_ == State::kContent && (events.calls() == 0 || !is_blank(held_))) flush_content(events);
   if (state_ == State::kJson) read_json_call(events);

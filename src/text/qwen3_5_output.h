@@ -15,12 +15,12 @@ namespace lanner::text {
 /// <tool_call><function=NAME><parameter=KEY>value
 /// </parameter></function></tool_call>, where only the outer markers are tokens. Also calls without the outer
 /// marker at the start of a line, without closing tags, and the older JSON form inside <tool_call>.
-class Qwen3_5Output {
+class Qwen35Output {
  public:
   enum class Marker : std::uint8_t { kThink, kThinkEnd, kToolCall, kToolCallEnd, kStop };
   enum class Start : std::uint8_t { kContent, kReasoning };
 
-  explicit Qwen3_5Output(Start start);
+  explicit Qwen35Output(Start start);
 
   void text(std::string_view text, EventWriter& events);
   /// `spelling` is the marker's text, for where it is shown.
@@ -78,7 +78,7 @@ class Qwen3_5Output {
   std::set<std::string> keys_;
   ValueSchema value_schema_;
   bool muted_ = false;  ///< The parameter repeats an earlier key.
-  Qwen3_5Value value_;
+  Qwen35Value value_;
 };
 
 }  // namespace lanner::text

@@ -19,11 +19,11 @@ bool may_become(std::string_view text, std::string_view tag) { return begins_wit
 
 }  // namespace
 
-void Qwen3_5Value::begin() { *this = Qwen3_5Value(); }
+void Qwen35Value::begin() { *this = Qwen35Value(); }
 
 // Does one of the tags follow, blanks aside?
-Qwen3_5Value::Candidate Qwen3_5Value::examine_following(std::size_t at,
-                                                        std::initializer_list<std::string_view> tags) const {
+Qwen35Value::Candidate Qwen35Value::examine_following(std::size_t at,
+                                                      std::initializer_list<std::string_view> tags) const {
   const std::size_t start = held_.find_first_not_of(kBlanks, at);
   if (start == std::string::npos) return Candidate::kUndecided;
   const std::string_view rest = std::string_view(held_).substr(start);
@@ -35,7 +35,7 @@ Qwen3_5Value::Candidate Qwen3_5Value::examine_following(std::size_t at,
 }
 
 // A '<' at `at`: does the value end here?
-Qwen3_5Value::Candidate Qwen3_5Value::examine(std::size_t at) const {
+Qwen35Value::Candidate Qwen35Value::examine(std::size_t at) const {
   const std::string_view rest = std::string_view(held_).substr(at);
   if (begins_with(rest, kParameterEnd))
     return examine_following(at + kParameterEnd.size(), {kParameter, kFunctionEnd});
@@ -49,14 +49,14 @@ Qwen3_5Value::Candidate Qwen3_5Value::examine(std::size_t at) const {
   return undecided ? Candidate::kUndecided : Candidate::kNone;
 }
 
-void Qwen3_5Value::accept(std::size_t count, std::string& value) {
+void Qwen35Value::accept(std::size_t count, std::string& value) {
   if (count == 0) return;
   line_start_ = held_[count - 1] == '\n';
   value.append(held_, 0, count);
   held_.erase(0, count);
 }
 
-Qwen3_5Value::Status Qwen3_5Value::read(std::string_view text, std::string& value) {
+Qwen35Value::Status Qwen35Value::read(std::string_view text, std::string& value) {
   held_ += text;
   if (at_start_ && !held_.empty()) {
     at_start_ = false;
@@ -87,7 +87,7 @@ Qwen3_5Value::Status Qwen3_5Value::read(std::string_view text, std::string& valu
   }
 }
 
-void Qwen3_5Value::end_at_marker(std::string& value) {
+void Qwen35Value::end_at_marker(std::string& value) {
   // What is held is a newline, a possible tag and what follows it; whole closing tags are not part of the
   // value.
   std::string_view kept = held_;

@@ -12,7 +12,7 @@ namespace lanner::text {
 /// Finds the end of a parameter's raw text as it arrives. A closing tag ends the value only if what follows,
 /// blanks aside, is the next tag; a new <parameter= at the start of a line ends it too (its own end is
 /// missing). One newline at each end is not part of the value.
-class Qwen3_5Value {
+class Qwen35Value {
  public:
   enum class Status : std::uint8_t { kMore, kDone };
 

@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const Json kTools = Json::parse(R"([{"function":{"name":"f","parameters":{"properties":{
     "s":{"type":"string"},"i":{"type":"integer"},"o":{"type":"object"},"a":{"type":["array","null"]}}}}}])");
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  for (OutputFormat format : {OutputFormat::kGemma4, OutputFormat::kQwen3_5})
+  for (OutputFormat format : {OutputFormat::kGemma4, OutputFormat::kQwen35})
     for (const Json& tools : {kTools, Json()})
       if (run(format, tools, input, 1) != run(format, tools, input, size + 1)) std::abort();
   return 0;

@@ -7,7 +7,7 @@ namespace lanner::text::test {
 namespace {
 
 TEST_CASE("Qwen 3.5: thinking and text are told apart") {
-  const ParserDriver driver(OutputFormat::kQwen3_5, declared_tools());
+  const ParserDriver driver(OutputFormat::kQwen35, declared_tools());
   const OutputCase cases[] = {
       {"thinking", kQwenThinking, "9 * 6 = 54.\n</think>\n\n9 times 6 is 54.<|im_end|>", "9 * 6 = 54.",
        "9 times 6 is 54."},
@@ -27,7 +27,7 @@ TEST_CASE("Qwen 3.5: thinking and text are told apart") {
 }
 
 TEST_CASE("Qwen 3.5: tool calls become JSON") {
-  const ParserDriver driver(OutputFormat::kQwen3_5, declared_tools());
+  const ParserDriver driver(OutputFormat::kQwen35, declared_tools());
   const OutputCase cases[] = {
       {"one call",
        kQwenPlain,
@@ -179,13 +179,13 @@ TEST_CASE("Qwen 3.5: tool calls become JSON") {
 }
 
 TEST_CASE("Qwen 3.5: a JSON call that nests without end is content") {
-  const ParserDriver driver(OutputFormat::kQwen3_5, declared_tools());
+  const ParserDriver driver(OutputFormat::kQwen35, declared_tools());
   const std::string deep = "<tool_call>{\"name\":\"plan\",\"arguments\":" + std::string(100000, '[');
   CHECK(driver.parse(kQwenPlain, deep + "</tool_call>").content == deep + "</tool_call>");
 }
 
 TEST_CASE("Qwen 3.5: without tools the markers are text") {
-  const ParserDriver driver(OutputFormat::kQwen3_5, nullptr);
+  const ParserDriver driver(OutputFormat::kQwen35, nullptr);
   check_output(driver, {"call", kQwenPlain, "<tool_call>\n<function=f>\n</function>\n</tool_call>", "",
                         "<tool_call>\n<function=f>\n</function>\n</tool_call>"});
 }

@@ -17,7 +17,7 @@ TEST_CASE("unknown tools can be kept as content") {
   check_output(
       gemma,
       {"known", kGemmaTurn, "<|tool_call>call:plan{a:1}<tool_call|>", "", "", {{"plan", R"({"a":1})"}}});
-  const ParserDriver qwen(OutputFormat::kQwen3_5, declared_tools(), UnknownTools::kAsContent);
+  const ParserDriver qwen(OutputFormat::kQwen35, declared_tools(), UnknownTools::kAsContent);
   const char* const call =
       "<tool_call>\n<function=nope>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>";
   check_output(qwen, {"Qwen", kQwenPlain, call, "", call});
@@ -53,8 +53,8 @@ TEST_CASE("a call that breaks after its start is reported as broken") {
 }
 
 TEST_CASE("a copied parser goes on from where it was copied") {
-  const ParserDriver driver(OutputFormat::kQwen3_5, declared_tools());
-  OutputParser parser(OutputFormat::kQwen3_5, driver.lookup(), {}, {declared_tools(), UnknownTools::kEmit});
+  const ParserDriver driver(OutputFormat::kQwen35, declared_tools());
+  OutputParser parser(OutputFormat::kQwen35, driver.lookup(), {}, {declared_tools(), UnknownTools::kEmit});
   const auto tokens = driver.tokens(
       "a<tool_call><function=write><parameter=text>x</parameter></function></tool_call>b", Cut::kBytes, 0);
   for (std::size_t at = 0; at < tokens.size(); at += 5) {
@@ -74,9 +74,9 @@ TEST_CASE("a copied parser goes on from where it was copied") {
 }
 
 TEST_CASE("text that a detokenizer held back may come with a marker") {
-  const ParserDriver driver(OutputFormat::kQwen3_5, nullptr);
+  const ParserDriver driver(OutputFormat::kQwen35, nullptr);
   const auto id = [&](const char* text) { return *driver.lookup()(text); };
-  OutputParser parser(OutputFormat::kQwen3_5, driver.lookup(), std::vector<TokenId>{id("<think>")});
+  OutputParser parser(OutputFormat::kQwen35, driver.lookup(), std::vector<TokenId>{id("<think>")});
   CHECK(parser.in_reasoning());
   CHECK(describe(parser.push(1000, "a")) == "reasoning0:a\n");
   CHECK(describe(parser.push(id("</think>"), "b</think>")) == "reasoning0:b\n");
@@ -85,9 +85,9 @@ TEST_CASE("text that a detokenizer held back may come with a marker") {
 }
 
 TEST_CASE("the format is known from the vocabulary") {
-  const ParserDriver gemma(OutputFormat::kGemma4, nullptr), qwen(OutputFormat::kQwen3_5, nullptr);
+  const ParserDriver gemma(OutputFormat::kGemma4, nullptr), qwen(OutputFormat::kQwen35, nullptr);
   CHECK(detect_output_format(gemma.lookup()) == OutputFormat::kGemma4);
-  CHECK(detect_output_format(qwen.lookup()) == OutputFormat::kQwen3_5);
+  CHECK(detect_output_format(qwen.lookup()) == OutputFormat::kQwen35);
   CHECK(detect_output_format([](std::string_view) { return std::nullopt; }) == std::nullopt);
 }
 

@@ -20,7 +20,7 @@ class BoundArguments {
 
   bool has(size_t index) const { return !values_[index].is_missing(); }
   const Value& operator[](size_t index) const { return values_[index]; }
-  Value get(size_t index, Value fallback) const { return has(index) ? values_[index] : std::move(fallback); }
+  Value get(size_t index, const Value& fallback) const { return has(index) ? values_[index] : fallback; }
   bool truthy(size_t index, bool fallback) const { return has(index) ? values_[index].truthy() : fallback; }
   /// An int; faults on other types.
   Int integer(size_t index, Int fallback) const;

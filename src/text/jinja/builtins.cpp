@@ -100,7 +100,7 @@ class Cycler : public Object, public std::enable_shared_from_this<Cycler> {
   }
 
   Value advance() {
-    const Value item = items_.items()[position_];
+    Value item = items_.items()[position_];
     position_ = (position_ + 1) % items_.items().size();
     return item;
   }

@@ -66,6 +66,9 @@ class Evaluator : public Runtime {
   Flow execute_for(const Statement& loop, const ActivationPointer& frame, TextBuilder& out);
   Flow run_loop(const Statement& loop, const ActivationPointer& body_frame, const ActivationPointer& outer,
                 const Value& iterable, int depth, TextBuilder& out);
+  std::shared_ptr<LoopContext> make_loop_context(const Statement& loop, const ActivationPointer& frame,
+                                                 const ActivationPointer& outer, const Value& iterable,
+                                                 int depth, std::unique_ptr<Iterator> source);
   void bind_macro_arguments(const Statement& macro, const ActivationPointer& frame,
                             const CallArguments& arguments);
   void bind_implicit_arguments(const Statement& macro, Activation& frame, const CallArguments& arguments,

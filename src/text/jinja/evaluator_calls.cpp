@@ -89,30 +89,36 @@ Value Evaluator::run_recursive_loop(const Statement& loop, const ActivationPoint
   return out.take();
 }
 
+std::shared_ptr<LoopContext> Evaluator::make_loop_context(const Statement& loop,
+                                                          const ActivationPointer& frame,
+                                                          const ActivationPointer& outer,
+                                                          const Value& iterable, int depth,
+                                                          std::unique_ptr<Iterator> source) {
+  LoopContext::Recurse recurse;
+  if (loop.recursive)
+    recurse = [this, &loop, outer](const Value& inner, int level) {
+      return run_recursive_loop(loop, outer, inner, level);
+    };
+  const std::optional<size_t> length = loop.test ? std::nullopt : length_of(iterable);
+  auto context =
+      std::make_shared<LoopContext>(*this, iterable, std::move(source), length, depth, std::move(recurse));
+  // Stored elements and closures may lead back to the loop.
+  if (loop.recursive || frame->captured)
+    on_finish([weak = std::weak_ptr<LoopContext>(context)] {
+      if (const auto alive = weak.lock()) alive->release();
+    });
+  return context;
+}
+
 Evaluator::Flow Evaluator::run_loop(const Statement& loop, const ActivationPointer& frame,
                                     const ActivationPointer& outer, const Value& iterable, int depth,
                                     TextBuilder& out) {
   std::unique_ptr<Iterator> source = iterate(iterable);
-  std::optional<size_t> length = length_of(iterable);
-  if (loop.test) {
-    source = std::make_unique<FilteredIterator>(*this, loop, outer, std::move(source));
-    length.reset();
-  }
+  if (loop.test)
+    source = std::make_unique<FilteredIterator>(*this, loop, outer, std::exchange(source, nullptr));
   std::shared_ptr<LoopContext> context;
-  if (loop.uses_loop) {
-    LoopContext::Recurse recurse;
-    if (loop.recursive)
-      recurse = [this, &loop, outer](const Value& inner, int level) {
-        return run_recursive_loop(loop, outer, inner, level);
-      };
-    context =
-        std::make_shared<LoopContext>(*this, iterable, std::move(source), length, depth, std::move(recurse));
-    // Stored elements and closures may lead back to the loop.
-    if (loop.recursive || frame->captured)
-      on_finish([weak = std::weak_ptr<LoopContext>(context)] {
-        if (const auto alive = weak.lock()) alive->release();
-      });
-  }
+  if (loop.uses_loop)
+    context = make_loop_context(loop, frame, outer, iterable, depth, std::exchange(source, nullptr));
   bool completed = false;  // As in Jinja2, a break or continue in every round leaves the loop's else to run.
   for (Value item; context ? context->next(item) : source->next(item);) {
     spend(1);

@@ -95,9 +95,8 @@ class JsonWriter {
       default:
         break;
     }
-    if (c < 0x20) {
-      out += fmt::format("\\u{:04x}", code);
-    } else if (c <= 0x7F || !style_.escape_non_ascii) {
+    const bool escape = c < 0x20 || (c > 0x7F && style_.escape_non_ascii);
+    if (!escape) {
       out += bytes;
     } else if (c < 0x10000) {
       out += fmt::format("\\u{:04x}", code);

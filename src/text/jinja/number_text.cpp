@@ -59,18 +59,16 @@ std::string float_text(double value) {
   std::string digits(1, scientific[0]);
   if (mark > 2) digits += scientific.substr(2, mark - 2);
   const int exponent = std::atoi(std::string(scientific.substr(mark + 1)).c_str());
-  const int count = static_cast<int>(digits.size());
   std::string out = std::signbit(value) ? "-" : "";
   if (exponent < -4 || exponent >= 16) {
     out += digits.substr(0, 1);
-    if (count > 1) out += "." + digits.substr(1);
+    if (digits.size() > 1) out += "." + digits.substr(1);
     return out + fmt::format("e{}{:02d}", exponent < 0 ? '-' : '+', std::abs(exponent));
   }
   if (exponent < 0) return out + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
-  if (exponent + 1 >= count)
-    return out + digits + std::string(static_cast<size_t>(exponent + 1 - count), '0') + ".0";
-  return out + digits.substr(0, static_cast<size_t>(exponent + 1)) + "." +
-         digits.substr(static_cast<size_t>(exponent + 1));
+  const size_t whole = static_cast<size_t>(exponent) + 1;
+  if (whole >= digits.size()) return out + digits + std::string(whole - digits.size(), '0') + ".0";
+  return out + digits.substr(0, whole) + "." + digits.substr(whole);
 }
 
 std::string float_text(double value, char conversion, int precision) {

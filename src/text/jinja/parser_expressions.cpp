@@ -117,7 +117,7 @@ ExpressionPointer Parser::parse_compare() {
   ExpressionPointer first = parse_sum();
   ExpressionPointer node;
   while (true) {
-    Operator op;
+    Operator op = Operator::kEqual;
     const int line = current_.line;
     if (const NamedOperator* row = find_operator(kComparisons, current_)) {
       op = row->op;

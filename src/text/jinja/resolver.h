@@ -43,7 +43,7 @@ class Resolver {
   void resolve_with(Statement& statement, Frame& frame);
   void resolve_filter_block(Statement& statement, Frame& frame);
   void resolve_block(Statement& statement);
-  void resolve_macro_body(Statement& macro, Frame& frame);
+  void resolve_macro_body(Statement& macro, Frame& outer);
   void declare_implicit_parameters(Statement& macro, Symbols& symbols);
   void resolve_expression(Expression* node, Frame& frame);
   void resolve_arguments(Expression& node, Frame& frame);
