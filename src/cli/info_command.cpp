@@ -136,7 +136,8 @@ int info_command(const InfoOptions& options, Console& console) {
     const WaitingLine line(console, "reading " + io::printable(folder.native()));
     const device::Ops ops = device::cpu_ops(options.model.instruction_set());
     const io::Checkpoint checkpoint(folder);
-    facts = model_facts(checkpoint, *models::load_model(checkpoint, ops), ops);
+    ThreadPool pool(1);
+    facts = model_facts(checkpoint, *models::load_model(checkpoint, {.ops = ops, .pool = pool}), ops);
   }
   console.out << (options.json ? facts.dump(2) + '\n' : info_text(facts));
   return kExitOk;

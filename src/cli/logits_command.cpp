@@ -25,9 +25,6 @@ void declare_logits(CLI::App& app, LogitsOptions& options) {
   app.add_option("-o,--output", options.output, "safetensors file to write")->required()->type_name("FILE");
   app.add_flag("--hidden", options.hidden,
                "also write hidden.0 (the embedding), hidden.1 ... (after each layer) and final_norm");
-  app.add_option("--compute", "arithmetic; exact (float32, the reference's) is the only one")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"exact"}));
   app.add_option("--chunk", options.chunk, "tokens of one forward pass (default: 512); changes no result")
       ->type_name("N")
       ->check(whole_between(1, 1 << 16));
@@ -41,10 +38,11 @@ int logits_command(const LogitsOptions& options, Console& console) {
   const std::filesystem::path folder = options.model.find_folder();
   const device::Ops ops = device::cpu_ops(options.model.instruction_set());
   const io::Checkpoint checkpoint(folder);
-  const auto model = models::load_model(checkpoint, ops);
   std::vector<TokenId> ids = options.ids;
   if (ids.empty()) ids = engine::TextParts(folder).encode_plain(read_prompt(options.prompt, console));
   device::Stream stream(device::cpu_kernels(ops.isa), options.model.thread_count());
+  const auto model =
+      models::load_model(checkpoint, {.ops = ops, .compute = options.model.compute, .pool = stream.pool()});
   const InterruptWatch watch;
   ProgressBar bar(console, "logits");
   engine::dump_logits(*model, ops, stream,

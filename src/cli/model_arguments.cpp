@@ -42,6 +42,17 @@ void add_machine_options(CLI::App& app, ModelArguments& arguments) {
       ->type_name("NAME")
       ->check(CLI::IsMember({"reference", "avx2", "avx512", "neon"}))
       ->group("Machine");
+  app.add_option_function<std::string>(
+         "--compute",
+         [&arguments](const std::string& text) {
+           arguments.compute = text == "int8" ? device::Compute::kInt8 : device::Compute::kExact;
+         },
+         "arithmetic of quantized weights: exact (float32, the reference's; the default) or int8 "
+         "(activations "
+         "rounded to 8 bits, faster)")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"exact", "int8"}))
+      ->group("Machine");
 }
 
 void set_examples(CLI::App& app, const std::string& examples) {

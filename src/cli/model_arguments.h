@@ -7,6 +7,7 @@
 
 #include "cli/model_folder.h"
 #include "core/cpu_features.h"
+#include "device/matrix.h"
 
 namespace CLI {
 class App;
@@ -19,6 +20,7 @@ struct ModelArguments {
   std::string folder;  ///< path or Hugging Face id; empty = the embedded default
   std::optional<int> threads = {};
   std::optional<Isa> isa = {};
+  device::Compute compute = device::Compute::kExact;
   ModelPlaces places = {};
 
   std::filesystem::path find_folder() const { return find_model_folder(folder, places); }
@@ -30,7 +32,7 @@ struct ModelArguments {
 void add_folder(CLI::App& app, ModelArguments& arguments);
 /// Adds a positional FOLDER that must be given.
 void add_required_folder(CLI::App& app, ModelArguments& arguments);
-/// Adds --threads and --isa.
+/// Adds --threads, --isa and --compute.
 void add_machine_options(CLI::App& app, ModelArguments& arguments);
 
 /// Examples, then the exit codes: the end of a command's help.

@@ -9,7 +9,10 @@ namespace lanner::cli {
 engine::LoadedModel load_model(const ModelArguments& arguments, Console& console) {
   const std::filesystem::path folder = arguments.find_folder();
   const WaitingLine line(console, "loading " + io::printable(folder.native()));
-  return engine::LoadedModel(folder, arguments.instruction_set());
+  return {folder,
+          {.isa = arguments.instruction_set(),
+           .compute = arguments.compute,
+           .threads = arguments.thread_count()}};
 }
 
 }  // namespace lanner::cli

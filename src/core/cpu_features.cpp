@@ -61,6 +61,14 @@ bool cpu_supports(Isa isa) {
   }
 }
 
+bool cpu_supports_vnni() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512vnni");
+#else
+  return false;
+#endif
+}
+
 std::vector<Isa> supported_isas() {
   std::vector<Isa> isas;
   for (Isa isa : {Isa::kReference, Isa::kAvx2, Isa::kAvx512, Isa::kNeon})

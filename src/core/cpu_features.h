@@ -17,6 +17,9 @@ std::optional<Isa> parse_isa(std::string_view text);
 /// True when this CPU and operating system can run the instruction set.
 bool cpu_supports(Isa isa);
 
+/// True when AVX-512 comes with the int8 dot product (VNNI).
+bool cpu_supports_vnni();
+
 /// The strongest supported instruction set.
 Isa detect_isa();
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+
 #include "device/cpu_op_functions.h"
+#include "device/cpu_projection.h"
 #include "device/shape_check.h"
 
 namespace lanner::device::cpu {
@@ -22,21 +26,98 @@ void embed(Stream& stream, const Tensor& out, const Matrix& table, std::span<con
   });
 }
 
-void linear(Stream& stream, const Tensor& out, const Matrix& w, const Tensor& x) {
-  check_shape(x.columns() == w.columns(), "linear", x);
-  check_shape(out.columns() == w.rows() && out.rows() == x.rows(), "linear", out);
-  const std::size_t scratch_floats = kernels::linear_scratch_floats(w.columns());
-  stream.pool().split(w.rows(), kernels::kLinearColumnGrain,
-                      [&](std::size_t begin, std::size_t end, int thread) {
-                        w.kernels().linear(w.view(), {.x = x.floats().data(),
-                                                      .x_stride = w.columns(),
-                                                      .out = out.floats().data(),
-                                                      .out_stride = w.rows(),
-                                                      .rows = x.rows(),
-                                                      .column_begin = begin,
-                                                      .column_end = end,
-                                                      .scratch = stream.scratch(thread, scratch_floats)});
-                      });
+namespace {
+
+// Up to here every thread rounds all rows for itself: cheaper than a barrier.
+constexpr std::size_t kOwnRows = 4;
+// Outputs of gate and up that one thread forms at a time, small enough to stay in its cache.
+constexpr std::size_t kGatedUnits = 8;
+
+/// Runs body(input, begin, end, scratch) over parts of [0, units), with the input rounded to int8 where
+/// needed. scratch holds own_floats of the body's own and the float kernels' scratch behind them.
+template <typename Body>
+void run_units(Stream& stream, const ProjectionInput& input, std::size_t units, std::size_t own_floats,
+               Body&& body) {
+  const bool own = input.rows() <= kOwnRows;
+  ProjectionInput shared = input;
+  const std::size_t bytes = input.size_bytes();
+  if (!own && bytes != 0) {
+    shared.place(stream.shared_scratch(bytes));
+    stream.pool().split(input.rows(), 1,
+                        [&](std::size_t begin, std::size_t end, int) { shared.quantize(begin, end); });
+  }
+  const std::size_t input_floats = own ? (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * 16 : 0;
+  stream.pool().split(units, 1, [&](std::size_t begin, std::size_t end, int thread) {
+    ProjectionInput mine = shared;
+    float* scratch = stream.scratch(thread, input_floats + own_floats);
+    if (own && bytes != 0) {
+      mine.place(reinterpret_cast<std::byte*>(scratch));
+      mine.quantize(0, mine.rows());
+    }
+    body(mine, begin, end, scratch + input_floats);
+  });
+}
+
+}  // namespace
+
+void linear(Stream& stream, std::span<const LinearCall> calls, const Tensor& x) {
+  std::array<const Matrix*, kMaxLinearCalls> matrices{};
+  if (calls.size() > matrices.size())
+    throw Error(ErrorKind::kInternal, "linear: too many products of one input");
+  std::size_t units = 0;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const Matrix& w = *calls[i].w;
+    check_shape(x.columns() == w.columns(), "linear", x);
+    check_shape(calls[i].out.columns() == w.rows() && calls[i].out.rows() == x.rows(), "linear",
+                calls[i].out);
+    matrices[i] = &w;
+    units += units_of(w);
+  }
+  const ProjectionInput input(x.floats().data(), x.rows(), x.columns(),
+                              std::span(matrices).first(calls.size()));
+  run_units(stream, input, units, kernels::linear_scratch_floats(x.columns()),
+            [&](const ProjectionInput& mine, std::size_t begin, std::size_t end, float* scratch) {
+              std::size_t first = 0;  // unit at which the current matrix begins
+              for (const LinearCall& call : calls) {
+                const std::size_t count = units_of(*call.w);
+                const std::size_t from = std::max(begin, first);
+                const std::size_t to = std::min(end, first + count);
+                if (from < to)
+                  mine.multiply(*call.w, from - first, to - first,
+                                call.out.floats().data() + (from - first) * kUnitOutputs, call.w->rows(),
+                                scratch);
+                first += count;
+              }
+            });
+}
+
+void gated_linear(Stream& stream, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
+                  GatedActivation kind) {
+  check_shape(x.columns() == gate.columns() && x.columns() == up.columns(), "gated_linear", x);
+  check_shape(out.columns() == gate.rows() && gate.rows() == up.rows() && out.rows() == x.rows(),
+              "gated_linear", out);
+  auto* activation =
+      kind == GatedActivation::kGeluTanh ? stream.kernels().gelu_mul : stream.kernels().silu_mul;
+  const std::array<const Matrix*, 2> matrices = {&gate, &up};
+  const ProjectionInput input(x.floats().data(), x.rows(), x.columns(), matrices);
+  constexpr std::size_t kWidth = kGatedUnits * kUnitOutputs;
+  const std::size_t up_floats = x.rows() * kWidth;
+  run_units(stream, input, units_of(gate), up_floats + kernels::linear_scratch_floats(x.columns()),
+            [&](const ProjectionInput& mine, std::size_t begin, std::size_t end, float* scratch) {
+              float* const ups = scratch;
+              for (std::size_t unit = begin; unit < end; unit += kGatedUnits) {
+                const std::size_t stop = std::min(end, unit + kGatedUnits);
+                const std::size_t first = unit * kUnitOutputs;
+                const std::size_t width = std::min(gate.rows(), stop * kUnitOutputs) - first;
+                mine.multiply(gate, unit, stop, out.floats().data() + first, gate.rows(),
+                              scratch + up_floats);
+                mine.multiply(up, unit, stop, ups, kWidth, scratch + up_floats);
+                for (std::size_t row = 0; row < x.rows(); ++row) {
+                  const auto part = out.row(row).subspan(first, width);
+                  activation(part, part, {ups + row * kWidth, width});
+                }
+              }
+            });
 }
 
 }  // namespace lanner::device::cpu

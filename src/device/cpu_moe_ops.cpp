@@ -26,25 +26,6 @@ ExpertRows group_by_expert(std::span<const std::int32_t> experts, std::size_t n_
   return grouped;
 }
 
-/// out [R, N] = x [R, K] times expert e [N, K] of a stack.
-void expert_linear(Stream& stream, const Tensor& out, const ExpertStack& stack, std::size_t expert,
-                   const Tensor& x) {
-  const std::size_t width = out.columns();
-  const kernels::WeightView& w = stack.expert(expert);
-  const std::size_t scratch_floats = kernels::linear_scratch_floats(w.columns);
-  stream.pool().split(width, kernels::kLinearColumnGrain,
-                      [&](std::size_t begin, std::size_t end, int thread) {
-                        stack.kernels().linear(w, {.x = x.floats().data(),
-                                                   .x_stride = x.columns(),
-                                                   .out = out.floats().data(),
-                                                   .out_stride = width,
-                                                   .rows = x.rows(),
-                                                   .column_begin = begin,
-                                                   .column_end = end,
-                                                   .scratch = stream.scratch(thread, scratch_floats)});
-                      });
-}
-
 }  // namespace
 
 void route(std::span<std::int32_t> experts, std::span<float> weights, const Tensor& logits, std::size_t k) {
@@ -57,28 +38,27 @@ void experts(Stream& stream, Arena& arena, const ExpertsCall& call) {
   const std::size_t rows = call.x.rows();
   const std::size_t k = call.experts.size() / rows;
   const auto hidden = call.x.shape.back();
-  const auto width = static_cast<std::int64_t>(call.gate->rows());
-  check_shape(call.out.shape == call.x.shape && call.down->rows() == call.x.columns(), "experts", call.out);
+  const auto width = static_cast<std::int64_t>(call.gate.front().rows());
+  check_shape(call.out.shape == call.x.shape && call.down.front().rows() == call.x.columns(), "experts",
+              call.out);
   const ArenaScope scope(arena);
-  const ExpertRows grouped = group_by_expert(call.experts, call.gate->count());
+  const ExpertRows grouped = group_by_expert(call.experts, call.gate.size());
   // Every (row, slot) result is kept, then each row adds its own in slot order: no row waits on another's
   // experts.
   const Tensor y = arena.floats({static_cast<std::int64_t>(call.experts.size()), hidden});
-  for (std::size_t e = 0; e < call.gate->count(); ++e) {
+  for (std::size_t e = 0; e < call.gate.size(); ++e) {
     const std::size_t begin = grouped.begin[e];
     const auto count = static_cast<std::int64_t>(grouped.begin[e + 1] - begin);
     if (count == 0) continue;
     const ArenaScope expert_scope(arena);
     const Tensor x = arena.floats({count, hidden});
-    const Tensor gate = arena.floats({count, width});
-    const Tensor up = arena.floats({count, width});
+    const Tensor gated = arena.floats({count, width});
     const Tensor down = arena.floats({count, hidden});
     for (std::size_t i = 0; i < x.rows(); ++i)
       std::ranges::copy(call.x.row(grouped.pairs[begin + i] / k), x.row(i).begin());
-    expert_linear(stream, gate, *call.gate, e, x);
-    expert_linear(stream, up, *call.up, e, x);
-    gated_activation(stream, gate, gate, up, call.activation);
-    expert_linear(stream, down, *call.down, e, gate);
+    gated_linear(stream, gated, call.gate[e], call.up[e], x, call.activation);
+    const LinearCall last{down, &call.down[e]};
+    linear(stream, {&last, 1}, gated);
     for (std::size_t i = 0; i < x.rows(); ++i)
       std::ranges::copy(down.row(i), y.row(grouped.pairs[begin + i]).begin());
   }

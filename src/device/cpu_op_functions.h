@@ -16,7 +16,9 @@ void scale(Stream&, const Tensor& out, const Tensor& x, float factor);
 void gated_activation(Stream&, const Tensor& out, const Tensor& gate, const Tensor& up, GatedActivation kind);
 void sigmoid_mul(Stream&, const Tensor& out, const Tensor& x, const Tensor& gate);
 void softcap(Stream&, const Tensor& out, const Tensor& x, float cap);
-void linear(Stream&, const Tensor& out, const Matrix& w, const Tensor& x);
+void linear(Stream&, std::span<const LinearCall> calls, const Tensor& x);
+void gated_linear(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
+                  GatedActivation kind);
 void write_kv(std::span<void* const> blocks, std::size_t first_block, DType dtype, const Tensor& x,
               std::size_t position);
 void attention(Stream&, const AttentionCall& call);

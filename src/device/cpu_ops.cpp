@@ -36,6 +36,7 @@ Ops cpu_ops(Isa isa) {
       .sigmoid_mul = cpu::sigmoid_mul,
       .softcap = cpu::softcap,
       .linear = cpu::linear,
+      .gated_linear = cpu::gated_linear,
       .write_kv = cpu::write_kv,
       .attention = cpu::attention,
       .causal_conv = cpu::causal_conv,

@@ -37,15 +37,9 @@ kernels::LinearKernels bind_kernels(const WeightSpec& spec, Isa isa) {
 Matrix::Matrix(const kernels::WeightView& view, std::shared_ptr<const void> owner, Isa isa)
     : view_(view), kernels_(bind_kernels(view.spec, isa)), owner_(std::move(owner)) {}
 
-ExpertStack::ExpertStack(std::vector<kernels::WeightView> experts,
-                         std::vector<std::shared_ptr<const void>> owners, Isa isa)
-    : experts_(std::move(experts)), owners_(std::move(owners)) {
-  if (experts_.empty()) throw Error(ErrorKind::kInternal, "an expert stack without experts");
-  kernels_ = bind_kernels(experts_.front().spec, isa);
-}
-
-std::size_t ExpertStack::size_bytes() const {
-  return count() * weight_bytes(experts_.front().spec, rows(), columns());
+void Matrix::pack(Isa isa, ThreadPool& pool) {
+  if (kernels::is_packable(view_.spec) && kernels::has_fast_int8(isa))
+    packed_ = std::make_shared<const PackedMatrix>(view_, isa, pool);
 }
 
 std::size_t Matrix::size_bytes() const { return weight_bytes(view_.spec, view_.rows, view_.columns); }

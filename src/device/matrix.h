@@ -3,9 +3,10 @@
 
 #include <cstddef>
 #include <memory>
-#include <vector>
 
 #include "core/cpu_features.h"
+#include "core/thread_pool.h"
+#include "device/packed_matrix.h"
 #include "kernels/linear/linear.h"
 
 namespace lanner::device {
@@ -14,47 +15,39 @@ using kernels::WeightFormat;
 using kernels::WeightSpec;
 using kernels::WeightView;
 
-/// A weight matrix [rows, columns] = [out, in] on a device with the kernels bound for its format. Immutable;
-/// copies share the memory, which `owner` keeps alive (a mapped checkpoint or a Buffer).
+/// What a product is computed in.
+enum class Compute : std::uint8_t {
+  kExact,  ///< float activations: what a float32 reference computes
+  kInt8,   ///< activations rounded to int8 per weight group where the weight's format has a packed form
+};
+
+/// A weight matrix [rows, columns] = [out, in] on a device with the kernels bound for its format. Immutable
+/// but for pack(), once, at load; copies share the memory, which `owner` keeps alive (a mapped checkpoint or
+/// a Buffer).
 class Matrix {
  public:
   Matrix() = default;
   /// Throws Error kUnsupported when no kernel takes the format.
   Matrix(const kernels::WeightView& view, std::shared_ptr<const void> owner, Isa isa);
 
+  /// Interleaves the weight for int8 activations where its format and the instruction set allow; products use
+  /// that form from then on, look-ups the original.
+  void pack(Isa isa, ThreadPool& pool);
+
   std::size_t rows() const { return view_.rows; }
   std::size_t columns() const { return view_.columns; }
   const kernels::WeightView& view() const { return view_; }
   const kernels::LinearKernels& kernels() const { return kernels_; }
+  /// The interleaved form, or nullptr.
+  const PackedMatrix* packed() const { return packed_.get(); }
   /// Bytes of elements, scales and biases.
   std::size_t size_bytes() const;
 
  private:
   kernels::WeightView view_;
   kernels::LinearKernels kernels_;
+  std::shared_ptr<const PackedMatrix> packed_;
   std::shared_ptr<const void> owner_;
-};
-
-/// The matrices of all experts of one projection, equal in shape and format, each anywhere in memory: files
-/// hold them stacked, fused with another projection, or apart.
-class ExpertStack {
- public:
-  ExpertStack() = default;
-  /// Throws Error kUnsupported when no kernel takes the format, kInternal when there is no expert.
-  ExpertStack(std::vector<kernels::WeightView> experts, std::vector<std::shared_ptr<const void>> owners,
-              Isa isa);
-
-  std::size_t count() const { return experts_.size(); }
-  std::size_t rows() const { return experts_.front().rows; }
-  std::size_t columns() const { return experts_.front().columns; }
-  const kernels::WeightView& expert(std::size_t index) const { return experts_[index]; }
-  const kernels::LinearKernels& kernels() const { return kernels_; }
-  std::size_t size_bytes() const;
-
- private:
-  std::vector<kernels::WeightView> experts_;
-  kernels::LinearKernels kernels_;
-  std::vector<std::shared_ptr<const void>> owners_;
 };
 
 /// Bytes that rows × columns take in a format, scales and biases included.

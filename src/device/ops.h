@@ -77,6 +77,15 @@ struct DeltaFoldCall {
   std::size_t value_dim = 0;
 };
 
+/// Most products that may share one input.
+inline constexpr std::size_t kMaxLinearCalls = 8;
+
+/// One product of several that share their input: out [T, N] = x [T, K] wᵀ.
+struct LinearCall {
+  Tensor out;
+  const Matrix* w = nullptr;
+};
+
 /// Which gated activation an expert or feed-forward uses.
 enum class GatedActivation : std::uint8_t { kGeluTanh, kSilu };
 
@@ -87,9 +96,9 @@ struct ExpertsCall {
   Tensor x;                               ///< [T, D]
   std::span<const std::int32_t> experts;  ///< [T, K], ascending within a row
   std::span<const float> weights;         ///< [T, K]
-  const ExpertStack* gate = nullptr;      ///< E of [F, D]
-  const ExpertStack* up = nullptr;        ///< E of [F, D]
-  const ExpertStack* down = nullptr;      ///< E of [D, F]
+  std::span<const Matrix> gate;           ///< E of [F, D]
+  std::span<const Matrix> up;             ///< E of [F, D]
+  std::span<const Matrix> down;           ///< E of [D, F]
   GatedActivation activation = GatedActivation::kSilu;
 };
 
@@ -115,8 +124,11 @@ struct Ops {
   void (*gated_activation)(Stream&, const Tensor& out, const Tensor& gate, const Tensor& up, GatedActivation);
   void (*sigmoid_mul)(Stream&, const Tensor& out, const Tensor& x, const Tensor& gate);
   void (*softcap)(Stream&, const Tensor& out, const Tensor& x, float cap);
-  /// out [T, N] = x [T, K] wᵀ
-  void (*linear)(Stream&, const Tensor& out, const Matrix& w, const Tensor& x);
+  /// Products of one input x [T, K] with several matrices.
+  void (*linear)(Stream&, std::span<const LinearCall> calls, const Tensor& x);
+  /// out [T, N] = act(x gateᵀ) * (x upᵀ)
+  void (*gated_linear)(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
+                       GatedActivation);
   /// Stores x [T, heads, D] at positions [position, position+T) of the blocks.
   void (*write_kv)(std::span<void* const> blocks, std::size_t first_block, DType dtype, const Tensor& x,
                    std::size_t position);

@@ -12,4 +12,9 @@ float* Stream::scratch(int thread, std::size_t floats) {
   return buffer.as<float>();
 }
 
+std::byte* Stream::shared_scratch(std::size_t size_bytes) {
+  if (shared_scratch_.size_bytes() < size_bytes) shared_scratch_ = Buffer(size_bytes);
+  return shared_scratch_.data();
+}
+
 }  // namespace lanner::device

@@ -21,11 +21,14 @@ class Stream {
   /// Scratch of one pool thread, kept between calls and grown on demand. Contents do not survive an
   /// operation.
   float* scratch(int thread, std::size_t floats);
+  /// The same, shared by the threads of one operation.
+  std::byte* shared_scratch(std::size_t size_bytes);
 
  private:
   const CpuKernels& kernels_;
   ThreadPool pool_;
   std::vector<Buffer> scratch_;
+  Buffer shared_scratch_;
 };
 
 }  // namespace lanner::device

@@ -4,11 +4,20 @@
 #include "models/model_registry.h"
 
 namespace lanner::engine {
+namespace {
 
-LoadedModel::LoadedModel(const std::filesystem::path& folder, Isa isa)
+std::unique_ptr<models::Model> load_model(const io::Checkpoint& checkpoint, const device::Ops& ops,
+                                          const LoadOptions& options) {
+  ThreadPool pool(options.threads);
+  return models::load_model(checkpoint, {.ops = ops, .compute = options.compute, .pool = pool});
+}
+
+}  // namespace
+
+LoadedModel::LoadedModel(const std::filesystem::path& folder, const LoadOptions& options)
     : checkpoint_(folder),
-      ops_(device::cpu_ops(isa)),
-      model_(models::load_model(checkpoint_, ops_)),
+      ops_(device::cpu_ops(options.isa)),
+      model_(load_model(checkpoint_, ops_, options)),
       text_(folder),
       defaults_(read_generation_defaults(checkpoint_, text_.tokenizer())) {}
 

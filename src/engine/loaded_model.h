@@ -13,11 +13,18 @@
 
 namespace lanner::engine {
 
+/// How a checkpoint is loaded.
+struct LoadOptions {
+  Isa isa = Isa::kReference;
+  device::Compute compute = device::Compute::kExact;
+  int threads = 1;  ///< that interleave weights
+};
+
 /// A checkpoint folder ready to run: weights mapped, kernels bound, text parts read. Immutable.
 class LoadedModel {
  public:
   /// Throws Error for anything wrong with the folder.
-  LoadedModel(const std::filesystem::path& folder, Isa isa);
+  LoadedModel(const std::filesystem::path& folder, const LoadOptions& options);
 
   const io::Checkpoint& checkpoint() const { return checkpoint_; }
   const device::Ops& ops() const { return ops_; }

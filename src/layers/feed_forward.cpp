@@ -4,9 +4,10 @@
 namespace lanner::layers {
 
 Tensor FeedForward::operator()(Step& step, const Tensor& x) const {
-  const Tensor g = gate(step, x);
-  step.ops.gated_activation(step.stream, g, g, up(step, x), activation);
-  return down(step, g);
+  const Tensor gated =
+      step.floats({static_cast<std::int64_t>(x.rows()), static_cast<std::int64_t>(gate.weight().rows())});
+  step.ops.gated_linear(step.stream, gated, gate.weight(), up.weight(), x, activation);
+  return down(step, gated);
 }
 
 }  // namespace lanner::layers

@@ -8,10 +8,7 @@ namespace lanner::layers {
 Tensor GatedDeltaNet::operator()(Step& step, const Tensor& x, std::size_t layer) const {
   const auto rows = static_cast<std::int64_t>(x.rows());
   const std::size_t key_width = shape.key_heads * shape.key_dim;
-  const Tensor m = in_qkv(step, x);
-  const Tensor z = in_z(step, x);
-  const Tensor beta = in_b(step, x);
-  const Tensor log_decay = in_a(step, x);
+  const auto [m, z, beta, log_decay] = project<4>(step, x, {&in_qkv, &in_z, &in_b, &in_a});
   step.ops.delta_net_gates(beta, log_decay, a_log, dt_bias);
 
   const Tensor qkv = step.floats(m.shape);

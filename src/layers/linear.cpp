@@ -3,11 +3,6 @@
 
 namespace lanner::layers {
 
-Tensor Linear::operator()(Step& step, const Tensor& x) const {
-  const Tensor out =
-      step.floats({static_cast<std::int64_t>(x.rows()), static_cast<std::int64_t>(weight_.rows())});
-  step.ops.linear(step.stream, out, weight_, x);
-  return out;
-}
+Tensor Linear::operator()(Step& step, const Tensor& x) const { return project<1>(step, x, {this})[0]; }
 
 }  // namespace lanner::layers

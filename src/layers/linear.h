@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstddef>
+
 #include "device/matrix.h"
 #include "layers/step.h"
 
@@ -21,5 +24,20 @@ class Linear {
  private:
   device::Matrix weight_;
 };
+
+/// Products of one input with several weights, in one go. x [T, in] → [T, out] of each.
+template <std::size_t kCount>
+std::array<Tensor, kCount> project(Step& step, const Tensor& x,
+                                   const std::array<const Linear*, kCount>& linears) {
+  std::array<Tensor, kCount> outs;
+  std::array<device::LinearCall, kCount> calls;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const device::Matrix& w = linears[i]->weight();
+    outs[i] = step.floats({static_cast<std::int64_t>(x.rows()), static_cast<std::int64_t>(w.rows())});
+    calls[i] = {outs[i], &w};
+  }
+  step.ops.linear(step.stream, calls, x);
+  return outs;
+}
 
 }  // namespace lanner::layers

@@ -20,9 +20,9 @@ Tensor Experts::operator()(Step& step, const Tensor& x, const Routing& routing) 
                     .x = x,
                     .experts = routing.experts,
                     .weights = routing.weights,
-                    .gate = &gate,
-                    .up = &up,
-                    .down = &down,
+                    .gate = gate,
+                    .up = up,
+                    .down = down,
                     .activation = activation});
   return out;
 }

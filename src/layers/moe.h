@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "device/matrix.h"
 #include "layers/step.h"
@@ -21,9 +22,9 @@ Routing route(Step& step, const Tensor& logits, std::size_t k);
 
 /// Routed gated feed-forwards.
 struct Experts {
-  device::ExpertStack gate;  ///< E of [F, D]
-  device::ExpertStack up;    ///< E of [F, D]
-  device::ExpertStack down;  ///< E of [D, F]
+  std::vector<device::Matrix> gate;  ///< E of [F, D]
+  std::vector<device::Matrix> up;    ///< E of [F, D]
+  std::vector<device::Matrix> down;  ///< E of [D, F]
   device::GatedActivation activation = device::GatedActivation::kSilu;
 
   /// sum over a row's experts of weight * down( act(gate x) * up x ), in ascending expert order. x [T, D] →

@@ -25,10 +25,10 @@ bool is_one_of(std::string_view type, std::span<const std::string_view> types) {
 
 }  // namespace
 
-std::unique_ptr<Model> load_model(const io::Checkpoint& checkpoint, const device::Ops& ops) {
+std::unique_ptr<Model> load_model(const io::Checkpoint& checkpoint, const LoadTarget& target) {
   const std::string type = checkpoint.config_fields().required_string("model_type");
-  if (is_one_of(type, kGemma4)) return std::make_unique<gemma4::Gemma4Model>(checkpoint, ops);
-  if (is_one_of(type, kQwen35)) return std::make_unique<qwen3_5::Qwen35Model>(checkpoint, ops);
+  if (is_one_of(type, kGemma4)) return std::make_unique<gemma4::Gemma4Model>(checkpoint, target);
+  if (is_one_of(type, kQwen35)) return std::make_unique<qwen3_5::Qwen35Model>(checkpoint, target);
   if (type.ends_with("_assistant") || type == "qwen3_5_mtp")
     throw Error(
         ErrorKind::kUnsupported,

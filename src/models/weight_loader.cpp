@@ -84,9 +84,9 @@ std::string_view mode_name(WeightFormat format) {
 
 }  // namespace
 
-WeightLoader::WeightLoader(const io::Checkpoint& checkpoint, const device::Ops& ops, WeightStorage& storage)
+WeightLoader::WeightLoader(const io::Checkpoint& checkpoint, const LoadTarget& target, WeightStorage& storage)
     : checkpoint_(checkpoint),
-      ops_(ops),
+      target_(target),
       storage_(storage),
       quantization_(QuantizationConfig::read(checkpoint.config_fields())),
       prefix_(find_prefix(checkpoint)) {}
@@ -203,8 +203,7 @@ void WeightLoader::check_shapes(const Triple& triple, const WeightSpec& spec, co
 }
 
 device::WeightView WeightLoader::view_of(const Triple& triple, const WeightSpec& spec, std::size_t rows,
-                                         std::size_t in,
-                                         std::vector<std::shared_ptr<const void>>& owners) const {
+                                         std::size_t in, Owners& owners) const {
   const auto place = [&](const TensorEntry* entry) -> const void* {
     if (entry == nullptr) return nullptr;
     io::HeldTensor held = io::load_tensor(*entry);
@@ -227,58 +226,67 @@ device::Matrix WeightLoader::matrix(std::string_view path, std::size_t out, std:
   const Triple triple = find_module(path);
   const WeightSpec spec = spec_of(triple, path, in);
   check_shapes(triple, spec, {static_cast<std::int64_t>(out), static_cast<std::int64_t>(in)}, why);
-  auto owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
-  const device::WeightView view = view_of(triple, spec, out, in, *owners);
   record(path, spec, out, in);
-  return {view, owners, ops_.isa};
+  Owners owners;
+  const device::WeightView view = view_of(triple, spec, out, in, owners);
+  return {view, std::make_shared<const Owners>(std::move(owners)), target_.ops.isa};
+}
+
+device::Matrix WeightLoader::for_products(device::Matrix matrix) const {
+  if (target_.compute == device::Compute::kInt8) matrix.pack(target_.ops.isa, target_.pool);
+  return matrix;
 }
 
 layers::Linear WeightLoader::linear(std::string_view path, std::size_t out, std::size_t in,
                                     std::string_view why) {
-  return layers::Linear(matrix(path, out, in, why));
+  return layers::Linear(for_products(matrix(path, out, in, why)));
 }
 
-device::ExpertStack WeightLoader::expert_rows(std::string_view path, std::size_t count,
-                                              std::size_t stacked_out, std::size_t begin, std::size_t out,
-                                              std::size_t in, std::string_view why) {
+std::vector<device::Matrix> WeightLoader::expert_rows(std::string_view path, std::size_t count,
+                                                      std::size_t stacked_out, std::size_t begin,
+                                                      std::size_t out, std::size_t in, std::string_view why) {
   const Triple triple = find_module(path);
   const WeightSpec spec = spec_of(triple, path, in);
   check_shapes(triple, spec,
                {static_cast<std::int64_t>(count), static_cast<std::int64_t>(stacked_out),
                 static_cast<std::int64_t>(in)},
                why);
-  std::vector<std::shared_ptr<const void>> owners;
+  record(path, spec, count * out, in);
+  Owners owners;
   const device::WeightView stack = view_of(triple, spec, count * stacked_out, in, owners);
-  std::vector<device::WeightView> views;
+  const auto owner = std::make_shared<const Owners>(std::move(owners));
+  std::vector<device::Matrix> matrices;
   for (std::size_t e = 0; e < count; ++e) {
     const std::size_t first = e * stacked_out + begin;
-    views.push_back(device::weight_rows(stack, first, first + out));
+    matrices.push_back(
+        for_products({device::weight_rows(stack, first, first + out), owner, target_.ops.isa}));
   }
-  record(path, spec, count * out, in);
-  return {std::move(views), std::move(owners), ops_.isa};
+  return matrices;
 }
 
-device::ExpertStack WeightLoader::experts(std::string_view path, std::size_t count, std::size_t out,
-                                          std::size_t in, std::string_view why) {
+std::vector<device::Matrix> WeightLoader::experts(std::string_view path, std::size_t count, std::size_t out,
+                                                  std::size_t in, std::string_view why) {
   return expert_rows(path, count, out, 0, out, in, why);
 }
 
-device::ExpertStack WeightLoader::separate_experts(std::string_view prefix, std::string_view suffix,
-                                                   std::size_t count, std::size_t out, std::size_t in,
-                                                   std::string_view why) {
-  std::vector<device::WeightView> views;
-  std::vector<std::shared_ptr<const void>> owners;
+std::vector<device::Matrix> WeightLoader::separate_experts(std::string_view prefix, std::string_view suffix,
+                                                           std::size_t count, std::size_t out, std::size_t in,
+                                                           std::string_view why) {
+  std::vector<device::Matrix> matrices;
   for (std::size_t e = 0; e < count; ++e) {
     const std::string path = fmt::format("{}.{}.{}", prefix, e, suffix);
     const Triple triple = find_module(path);
     const WeightSpec spec = spec_of(triple, path, in);
     check_shapes(triple, spec, {static_cast<std::int64_t>(out), static_cast<std::int64_t>(in)}, why);
-    views.push_back(view_of(triple, spec, out, in, owners));
-    if (views.back().spec != views.front().spec)
+    if (e > 0 && spec != matrices.front().view().spec)
       throw io::tensor_error(*triple.weight, "is stored in another format than expert 0 of its layer");
+    Owners owners;
+    const device::WeightView view = view_of(triple, spec, out, in, owners);
+    matrices.push_back(
+        for_products({view, std::make_shared<const Owners>(std::move(owners)), target_.ops.isa}));
   }
-  record(fmt::format("{}.*.{}", prefix, suffix), views.front().spec, count * out, in);
-  return {std::move(views), std::move(owners), ops_.isa};
+  record(fmt::format("{}.*.{}", prefix, suffix), matrices.front().view().spec, count * out, in);
+  return matrices;
 }
 
 Tensor WeightLoader::allocate(const Shape& shape) {

@@ -11,9 +11,9 @@
 
 #include "core/buffer.h"
 #include "device/matrix.h"
-#include "device/ops.h"
 #include "io/checkpoint.h"
 #include "layers/linear.h"
+#include "models/load_target.h"
 #include "models/quantization_config.h"
 
 namespace lanner::models {
@@ -35,7 +35,7 @@ using WeightStorage = std::vector<Buffer>;
 class WeightLoader {
  public:
   /// Finds the prefix of the text model. Throws Error kCorrupt when no embedding table is there.
-  WeightLoader(const io::Checkpoint& checkpoint, const device::Ops& ops, WeightStorage& storage);
+  WeightLoader(const io::Checkpoint& checkpoint, const LoadTarget& target, WeightStorage& storage);
 
   /// True when the text model has a tensor of this canonical name ("layers.0.mlp.experts.gate_up_proj").
   bool has(std::string_view name) const { return find(name) != nullptr; }
@@ -45,16 +45,21 @@ class WeightLoader {
   /// y = x Wᵀ with W [out, in] at `path`.weight, dense or quantized. `why` names the config fields behind the
   /// shape.
   layers::Linear linear(std::string_view path, std::size_t out, std::size_t in, std::string_view why);
+  /// The matrix as the file stores it, for look-ups.
   device::Matrix matrix(std::string_view path, std::size_t out, std::size_t in, std::string_view why);
+  /// Interleaves a matrix when the target computes in int8.
+  device::Matrix for_products(device::Matrix matrix) const;
   /// Experts [E, out, in] stacked at `path` (with or without ".weight").
-  device::ExpertStack experts(std::string_view path, std::size_t count, std::size_t out, std::size_t in,
-                              std::string_view why);
+  std::vector<device::Matrix> experts(std::string_view path, std::size_t count, std::size_t out,
+                                      std::size_t in, std::string_view why);
   /// Rows [begin, begin + out) of every expert of a stack [E, stacked_out, in]: half of a fused gate_up_proj.
-  device::ExpertStack expert_rows(std::string_view path, std::size_t count, std::size_t stacked_out,
-                                  std::size_t begin, std::size_t out, std::size_t in, std::string_view why);
+  std::vector<device::Matrix> expert_rows(std::string_view path, std::size_t count, std::size_t stacked_out,
+                                          std::size_t begin, std::size_t out, std::size_t in,
+                                          std::string_view why);
   /// Experts stored one by one: prefix + ".E." + suffix, for E < count.
-  device::ExpertStack separate_experts(std::string_view prefix, std::string_view suffix, std::size_t count,
-                                       std::size_t out, std::size_t in, std::string_view why);
+  std::vector<device::Matrix> separate_experts(std::string_view prefix, std::string_view suffix,
+                                               std::size_t count, std::size_t out, std::size_t in,
+                                               std::string_view why);
   /// A small weight of any float type, widened to float and multiplied or shifted by the caller. Owned by
   /// storage.
   Tensor floats(std::string_view name, const Shape& shape, std::string_view why);
@@ -74,18 +79,20 @@ class WeightLoader {
     const io::TensorEntry* biases = nullptr;
   };
 
+  using Owners = std::vector<std::shared_ptr<const void>>;
+
   const io::TensorEntry& use(std::string_view name);
   Triple find_module(std::string_view path);
   device::WeightSpec spec_of(const Triple& triple, std::string_view path, std::size_t in) const;
   device::WeightSpec quantized_spec(const Triple& triple, std::string_view path, std::size_t in) const;
   device::WeightView view_of(const Triple& triple, const device::WeightSpec& spec, std::size_t rows,
-                             std::size_t in, std::vector<std::shared_ptr<const void>>& owners) const;
+                             std::size_t in, Owners& owners) const;
   void check_shapes(const Triple& triple, const device::WeightSpec& spec, const Shape& shape,
                     std::string_view why) const;
   void record(std::string_view path, const device::WeightSpec& spec, std::size_t rows, std::size_t in);
 
   const io::Checkpoint& checkpoint_;
-  const device::Ops& ops_;
+  LoadTarget target_;
   WeightStorage& storage_;
   QuantizationConfig quantization_;
   std::string prefix_;

@@ -37,7 +37,8 @@ TEST_CASE("operations refuse operands whose shapes do not fit, in every build") 
   CHECK_THROWS_AS(ops.rms_norm(stream, a, b, {}, 1e-6F), Error);
   const auto weights = random_normal(32, 1);
   const Matrix w(dense(weights, 4, 8), nullptr, ops.isa);
-  CHECK_THROWS_AS(ops.linear(stream, tensor(values, {4, 5}), w, a), Error);
+  const LinearCall wrong{tensor(values, {4, 5}), &w};
+  CHECK_THROWS_AS(ops.linear(stream, {&wrong, 1}, a), Error);
 }
 
 TEST_CASE("a token id outside the table is refused and named") {
@@ -70,17 +71,17 @@ TEST_CASE("routed experts equal the sum formed by hand, whatever rows share the 
     Arena arena;
     std::vector<std::vector<float>> weights;
     const auto stack = [&](std::size_t out, std::size_t in, std::uint64_t seed) {
-      std::vector<kernels::WeightView> views;
+      std::vector<Matrix> matrices;
       for (std::size_t e = 0; e < kExperts; ++e) {
         weights.push_back(random_normal(out * in, seed + e));
-        views.push_back(dense(weights.back(), out, in));
+        matrices.emplace_back(dense(weights.back(), out, in), nullptr, isa);
       }
-      return ExpertStack(views, {}, isa);
+      return matrices;
     };
     weights.reserve(3 * kExperts);
-    const ExpertStack gate = stack(kWidth, kHidden, 10);
-    const ExpertStack up = stack(kWidth, kHidden, 20);
-    const ExpertStack down = stack(kHidden, kWidth, 30);
+    const std::vector<Matrix> gate = stack(kWidth, kHidden, 10);
+    const std::vector<Matrix> up = stack(kWidth, kHidden, 20);
+    const std::vector<Matrix> down = stack(kHidden, kWidth, 30);
     auto x = random_normal(kRows * kHidden, 3);
     std::vector<std::int32_t> experts;
     std::vector<float> shares;
@@ -98,9 +99,9 @@ TEST_CASE("routed experts equal the sum formed by hand, whatever rows share the 
                    .x = {x.data() + begin * kHidden, DType::kF32, shape, DeviceKind::kCpu},
                    .experts = std::span(experts).subspan(begin * kTop, rows * kTop),
                    .weights = std::span(shares).subspan(begin * kTop, rows * kTop),
-                   .gate = &gate,
-                   .up = &up,
-                   .down = &down,
+                   .gate = gate,
+                   .up = up,
+                   .down = down,
                    .activation = GatedActivation::kSilu});
       return out;
     };

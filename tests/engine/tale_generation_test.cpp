@@ -43,7 +43,7 @@ TEST_CASE("the perplexity of the held-out text is the reference's within 0.1 per
       continue;
     }
     CAPTURE(name);
-    const LoadedModel model(folder, detect_isa());
+    const LoadedModel model(folder, {.isa = detect_isa()});
     device::Stream stream(device::cpu_kernels(detect_isa()), 2);
     std::ifstream file(folder / "oracle/heldout.txt", std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -60,7 +60,7 @@ TEST_CASE("the perplexity of the held-out text is the reference's within 0.1 per
 TEST_CASE("the same seed gives the same text for any prompt chunk and thread count") {
   for (const char* name : {"tale-gemma4", "tale-qwen3_5"}) {
     CAPTURE(name);
-    const LoadedModel model(embedded(name), detect_isa());
+    const LoadedModel model(embedded(name), {.isa = detect_isa()});
     GenerationRequest request{.prompt = model.encode_plain("Once upon a time there was a fox who"),
                               .sampling = {.temperature = 1, .top_k = 40, .seed = 5},
                               .max_tokens = 40};
@@ -78,7 +78,7 @@ TEST_CASE("the same seed gives the same text for any prompt chunk and thread cou
 }
 
 TEST_CASE("a prompt longer than the context is refused with both numbers, an empty one too") {
-  const LoadedModel model(embedded("tale-gemma4"), detect_isa());
+  const LoadedModel model(embedded("tale-gemma4"), {.isa = detect_isa()});
   device::Stream stream(device::cpu_kernels(detect_isa()), 1);
   const std::size_t context = model.model().facts().context;
   try {
@@ -92,7 +92,7 @@ TEST_CASE("a prompt longer than the context is refused with both numbers, an emp
 }
 
 TEST_CASE("a generation ends at the length limit, at the context's end, and when cancelled") {
-  const LoadedModel model(embedded("tale-gemma4"), detect_isa());
+  const LoadedModel model(embedded("tale-gemma4"), {.isa = detect_isa()});
   device::Stream stream(device::cpu_kernels(detect_isa()), 2);
   const auto prompt = model.encode_plain("Once upon a time");
   Generation limited(model, stream, {.prompt = prompt, .sampling = {.temperature = 0}, .max_tokens = 3});

@@ -55,7 +55,9 @@ std::string load_error(const std::string& fixture, const std::function<void(Part
   const io::TemporaryFolder folder;
   write_parts(parts, folder.path());
   try {
-    models::load_model(io::Checkpoint(folder.path()), device::cpu_ops(Isa::kReference));
+    const device::Ops ops = device::cpu_ops(Isa::kReference);
+    ThreadPool pool(1);
+    models::load_model(io::Checkpoint(folder.path()), {.ops = ops, .pool = pool});
   } catch (const Error& error) {
     return error.what();
   }

@@ -44,11 +44,11 @@ std::vector<fs::path> model_fixtures() {
   return found;
 }
 
-Runner::Runner(const fs::path& folder, Isa isa, int threads)
+Runner::Runner(const fs::path& folder, Isa isa, int threads, device::Compute compute)
     : checkpoint_(folder),
       ops_(device::cpu_ops(isa)),
       stream_(device::cpu_kernels(isa), threads),
-      model_(models::load_model(checkpoint_, ops_)) {}
+      model_(models::load_model(checkpoint_, {.ops = ops_, .compute = compute, .pool = stream_.pool()})) {}
 
 cache::SequenceCache Runner::new_cache() const {
   return cache::SequenceCache({.layers = model_->cache_layers(), .kv_dtype = DType::kF32});

@@ -24,7 +24,8 @@ std::vector<std::filesystem::path> model_fixtures();
 /// A model on one instruction set with what a forward needs.
 class Runner {
  public:
-  Runner(const std::filesystem::path& folder, Isa isa, int threads);
+  Runner(const std::filesystem::path& folder, Isa isa, int threads,
+         device::Compute compute = device::Compute::kExact);
 
   const models::Model& model() const { return *model_; }
   const device::Ops& ops() const { return ops_; }

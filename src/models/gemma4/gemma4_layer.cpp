@@ -19,16 +19,25 @@ Tensor join_heads(const Tensor& x) { return x.reshaped({x.shape[0], x.shape[1] *
 
 }  // namespace
 
+Attention::Projections Attention::project_inputs(Step& step, const Tensor& x) const {
+  if (!own) return {q_proj(step, x), {}, {}};
+  if (!own->v_proj) {
+    const auto [q, k] = layers::project<2>(step, x, {&q_proj, &own->k_proj});
+    return {q, k, k};
+  }
+  const auto [q, k, v] = layers::project<3>(step, x, {&q_proj, &own->k_proj, &*own->v_proj});
+  return {q, k, v};
+}
+
 Tensor Attention::operator()(Step& step, const Packing& rows, const Tensor& x,
                              const layers::RopeTables& tables) const {
-  const Tensor q = q_norm(step, split_heads(q_proj(step, x), heads));
+  const Projections raw = project_inputs(step, x);
+  const Tensor q = q_norm(step, split_heads(raw.q, heads));
   rope->rotate(step, q, tables);
   if (own) {
-    const Tensor k_raw = split_heads(own->k_proj(step, x), own->heads);
-    const Tensor v_raw = own->v_proj ? split_heads((*own->v_proj)(step, x), own->heads) : k_raw;
-    const Tensor k = own->k_norm(step, k_raw);
+    const Tensor k = own->k_norm(step, split_heads(raw.k, own->heads));
     rope->rotate(step, k, tables);
-    layers::append_kv(step, layer, k, own->v_norm(step, v_raw));
+    layers::append_kv(step, layer, k, own->v_norm(step, split_heads(raw.v, own->heads)));
   }
   constexpr float kScale = 1.0F;
   return o_proj(step, join_heads(layers::attend(step, layer, rows, q, kScale)));

@@ -40,6 +40,14 @@ struct Attention {
 
   /// x [rows, H] → [rows, H]; `tables` are this layer type's angles for the same rows.
   Tensor operator()(Step& step, const Packing& rows, const Tensor& x, const layers::RopeTables& tables) const;
+
+ private:
+  struct Projections {
+    Tensor q;
+    Tensor k;  ///< not set for a layer that shares
+    Tensor v;  ///< before its norm; k itself when the values are the keys
+  };
+  Projections project_inputs(Step& step, const Tensor& x) const;
 };
 
 /// Dense feed-forward between its two norms.

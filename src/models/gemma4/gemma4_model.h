@@ -28,7 +28,7 @@ struct PerLayerEmbedding {
 /// Gemma 4 language model: E2B, E4B, 12B unified, 26B-A4B and 31B are all this class.
 class Gemma4Model final : public Model {
  public:
-  Gemma4Model(const io::Checkpoint& checkpoint, const device::Ops& ops);
+  Gemma4Model(const io::Checkpoint& checkpoint, const LoadTarget& target);
 
   Tensor forward(layers::Step& step) const override;
   Tensor logits(layers::Step& step, const Tensor& hidden) const override;

@@ -178,9 +178,9 @@ std::unique_ptr<layers::Rope> make_rope(std::size_t head_dim, const RopeParamete
 
 }  // namespace
 
-Gemma4Model::Gemma4Model(const io::Checkpoint& checkpoint, const device::Ops& ops)
+Gemma4Model::Gemma4Model(const io::Checkpoint& checkpoint, const LoadTarget& target)
     : config_(read_config(checkpoint.config_fields())) {
-  WeightLoader loader(checkpoint, ops, storage_);
+  WeightLoader loader(checkpoint, target, storage_);
   sliding_rope_ = make_rope(config_.head_dim, config_.sliding_rope);
   full_rope_ = make_rope(config_.global_head_dim, config_.full_rope);
   load_embeddings(loader);
@@ -200,7 +200,7 @@ void Gemma4Model::load_embeddings(WeightLoader& loader) {
                    .scale = round_to_bf16(std::sqrt(static_cast<float>(hidden)))};
   if (config_.tied_head || !loader.has("lm_head.weight")) {
     loader.ignore("lm_head.");
-    head_ = Linear(embed_tokens_.table);
+    head_ = Linear(loader.for_products(embed_tokens_.table));
   } else {
     head_ = loader.linear("lm_head", config_.vocabulary, hidden, "vocab_size and hidden_size in config.json");
   }

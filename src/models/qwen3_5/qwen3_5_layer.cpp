@@ -46,10 +46,11 @@ Tensor gate_rows(Step& step, const Tensor& y, const Tensor& gate) {
 }  // namespace
 
 Tensor GatedAttention::operator()(Step& step, const Tensor& x, const layers::RopeTables& tables) const {
-  const QueryAndGate u = split_query_gate(step, q_proj(step, x), heads, head_dim);
+  const auto [query_gate, keys, values] = layers::project<3>(step, x, {&q_proj, &k_proj, &v_proj});
+  const QueryAndGate u = split_query_gate(step, query_gate, heads, head_dim);
   const Tensor q = q_norm(step, u.query);
-  const Tensor k = k_norm(step, split_heads(k_proj(step, x), kv_heads));
-  const Tensor v = split_heads(v_proj(step, x), kv_heads);
+  const Tensor k = k_norm(step, split_heads(keys, kv_heads));
+  const Tensor v = split_heads(values, kv_heads);
   rope->rotate(step, q, tables);
   rope->rotate(step, k, tables);
   layers::append_kv(step, layer, k, v);

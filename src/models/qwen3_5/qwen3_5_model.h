@@ -14,7 +14,7 @@ namespace lanner::models::qwen3_5 {
 /// Qwen 3.5 and 3.6 language model, dense or mixture of experts.
 class Qwen35Model final : public Model {
  public:
-  Qwen35Model(const io::Checkpoint& checkpoint, const device::Ops& ops);
+  Qwen35Model(const io::Checkpoint& checkpoint, const LoadTarget& target);
 
   Tensor forward(layers::Step& step) const override;
   Tensor logits(layers::Step& step, const Tensor& hidden) const override;

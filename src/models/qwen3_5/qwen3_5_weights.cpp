@@ -207,9 +207,9 @@ std::unique_ptr<layers::Rope> make_rope(const Config& config) {
 
 }  // namespace
 
-Qwen35Model::Qwen35Model(const io::Checkpoint& checkpoint, const device::Ops& ops)
+Qwen35Model::Qwen35Model(const io::Checkpoint& checkpoint, const LoadTarget& target)
     : config_(read_config(checkpoint.config_fields())), rope_(make_rope(config_)) {
-  WeightLoader loader(checkpoint, ops, storage_);
+  WeightLoader loader(checkpoint, target, storage_);
   load_embeddings(loader);
   for (std::size_t layer = 0; layer < config_.layers; ++layer) {
     load_layer(loader, layer);
@@ -227,7 +227,7 @@ void Qwen35Model::load_embeddings(WeightLoader& loader) {
   embed_tokens_ = {.table = loader.matrix("embed_tokens", config_.vocabulary, hidden, kWhy)};
   if (config_.tied_head) {
     loader.ignore("lm_head.");
-    head_ = Linear(embed_tokens_.table);
+    head_ = Linear(loader.for_products(embed_tokens_.table));
   } else {
     head_ = loader.linear("lm_head", config_.vocabulary, hidden, kWhy);
   }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "device/cpu_projection.h"
+
+#include <algorithm>
+
+namespace lanner::device::cpu {
+
+ProjectionInput::ProjectionInput(const float* x, std::size_t rows, std::size_t columns,
+                                 std::span<const Matrix* const> matrices)
+    : x_(x), rows_(rows), columns_(columns) {
+  for (const Matrix* w : matrices)
+    if (const PackedMatrix* packed = w->packed())
+      quantized_[index_of(static_cast<std::size_t>(packed->view().spec.group))].quantize =
+          packed->kernels().quantize_rows;
+}
+
+std::size_t ProjectionInput::code_bytes() const {
+  return (rows_ * columns_ + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+}
+
+std::size_t ProjectionInput::size_bytes() const {
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < kGroups.size(); ++i)
+    if (quantized_[i].quantize != nullptr)
+      total += code_bytes() + 2 * table_floats(kGroups[i]) * sizeof(float);
+  return total;
+}
+
+void ProjectionInput::place(std::byte* memory) {
+  // Codes first: their part is a multiple of the alignment, so the tables behind them are aligned too.
+  for (Quantized& quantized : quantized_) {
+    if (quantized.quantize == nullptr) continue;
+    quantized.codes = reinterpret_cast<std::int8_t*>(memory);
+    memory += code_bytes();
+  }
+  for (std::size_t i = 0; i < kGroups.size(); ++i) {
+    if (quantized_[i].quantize == nullptr) continue;
+    quantized_[i].scales = reinterpret_cast<float*>(memory);
+    quantized_[i].sums = quantized_[i].scales + table_floats(kGroups[i]);
+    memory += 2 * table_floats(kGroups[i]) * sizeof(float);
+  }
+}
+
+void ProjectionInput::quantize(std::size_t begin, std::size_t end) {
+  for (std::size_t i = 0; i < kGroups.size(); ++i) {
+    const Quantized& to = quantized_[i];
+    if (to.quantize == nullptr) continue;
+    const std::size_t groups = columns_ / kGroups[i];
+    to.quantize(to.codes + begin * columns_, to.scales + begin * groups, to.sums + begin * groups,
+                x_ + begin * columns_, end - begin, columns_, kGroups[i]);
+  }
+}
+
+void ProjectionInput::multiply(const Matrix& w, std::size_t unit_begin, std::size_t unit_end, float* out,
+                               std::size_t out_stride, float* scratch) const {
+  const std::size_t first = unit_begin * kUnitOutputs;
+  const std::size_t last = std::min(w.rows(), unit_end * kUnitOutputs);
+  if (const PackedMatrix* packed = w.packed()) {
+    kernels::PackedView part = packed->view();
+    part.data += unit_begin * part.tile_bytes();
+    part.rows = last - first;
+    const auto group = static_cast<std::size_t>(part.spec.group);
+    const Quantized& from = quantized_[index_of(group)];
+    packed->kernels().linear(part,
+                             {.codes = from.codes,
+                              .scales = from.scales,
+                              .sums = from.sums,
+                              .columns = columns_,
+                              .groups = columns_ / group},
+                             out, out_stride, rows_, 0, unit_end - unit_begin);
+    return;
+  }
+  w.kernels().linear(weight_rows(w.view(), first, last), {.x = x_,
+                                                          .x_stride = columns_,
+                                                          .out = out,
+                                                          .out_stride = out_stride,
+                                                          .rows = rows_,
+                                                          .column_begin = 0,
+                                                          .column_end = last - first,
+                                                          .scratch = scratch});
+}
+
+}  // namespace lanner::device::cpu

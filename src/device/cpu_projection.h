@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "device/matrix.h"
+#include "device/stream.h"
+
+namespace lanner::device::cpu {
+
+/// Outputs come in units of this many; threads split units.
+inline constexpr std::size_t kUnitOutputs = kernels::kPackedTileRows;
+static_assert(kUnitOutputs == kernels::kLinearColumnGrain);
+
+inline std::size_t units_of(const Matrix& w) { return (w.rows() + kUnitOutputs - 1) / kUnitOutputs; }
+
+/// The input rows of one or more products, in float and, for the packed ones, rounded to int8 once per group
+/// size.
+class ProjectionInput {
+ public:
+  /// Group sizes of packed formats: 32, 64 and 128.
+  static constexpr std::array<std::size_t, 3> kGroups = {32, 64, 128};
+
+  /// Finds what the matrices need; nothing is computed yet.
+  ProjectionInput(const float* x, std::size_t rows, std::size_t columns,
+                  std::span<const Matrix* const> matrices);
+
+  std::size_t rows() const { return rows_; }
+  /// Memory that place() needs.
+  std::size_t size_bytes() const;
+  /// Uses this memory for the int8 form.
+  void place(std::byte* memory);
+  /// Rounds rows [begin, end) to int8, each on its own.
+  void quantize(std::size_t begin, std::size_t end);
+  /// out[r, n - 16*unit_begin] = x wᵀ for all rows and the outputs n of units [unit_begin, unit_end); out
+  /// rows are out_stride apart. scratch: linear_scratch_floats(columns).
+  void multiply(const Matrix& w, std::size_t unit_begin, std::size_t unit_end, float* out,
+                std::size_t out_stride, float* scratch) const;
+
+ private:
+  struct Quantized {
+    kernels::QuantizeRowsFn* quantize = nullptr;  ///< none: no matrix has this group size
+    std::int8_t* codes = nullptr;
+    float* scales = nullptr;
+    float* sums = nullptr;
+  };
+
+  std::size_t table_floats(std::size_t group) const { return rows_ * (columns_ / group); }
+  std::size_t code_bytes() const;
+  static std::size_t index_of(std::size_t group) { return group == 32 ? 0 : group == 64 ? 1 : 2; }
+
+  const float* x_;
+  std::size_t rows_;
+  std::size_t columns_;
+  std::array<Quantized, kGroups.size()> quantized_{};
+};
+
+}  // namespace lanner::device::cpu

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+// Fast because unsigned codes times int8 activations are summed in 16 bits as far as the code width allows,
+// lanes are outputs, and one unpacked vector of codes serves up to four rows.
+#include "kernels/linear/int8_linear.h"
+
+#include <immintrin.h>
+
+#include <cstring>
+
+namespace lanner::kernels {
+namespace {
+
+constexpr std::size_t kVectorBytes = 64;
+constexpr std::size_t kHalfBytes = 32;  ///< eight of a tile's sixteen outputs
+constexpr int kQuads = 8;
+
+template <int kShift, int kWidth>
+inline __m256i plane(__m256i v) {
+  if constexpr (kShift != 0) v = _mm256_srli_epi16(v, kShift);
+  return _mm256_and_si256(v, _mm256_set1_epi8(static_cast<char>((1 << kWidth) - 1)));
+}
+
+inline __m256i load(const std::byte* unit, int vector) {
+  return _mm256_load_si256(
+      reinterpret_cast<const __m256i*>(unit + static_cast<std::size_t>(vector) * kVectorBytes));
+}
+
+/// Codes of quad kQuad for eight outputs; `unit` points to their half. At 8 bits kPart selects the low or the
+/// high nibble: products of whole bytes would overflow 16 bits.
+template <int kBits, int kQuad, int kPart>
+inline __m256i quad(const std::byte* unit) {
+  if constexpr (kBits == 8) return plane<4 * kPart, 4>(load(unit, kQuad));
+  if constexpr (kBits == 4) return plane<4 * (kQuad % 2), 4>(load(unit, kQuad / 2));
+  if constexpr (kBits == 2) return plane<2 * (kQuad % 4), 2>(load(unit, kQuad / 4));
+  if constexpr (kBits == 3)
+    return _mm256_or_si256(plane<2 * (kQuad % 4), 2>(load(unit, kQuad / 4)),
+                           _mm256_slli_epi16(plane<kQuad, 1>(load(unit, 2)), 2));
+  if constexpr (kBits == 5)
+    return _mm256_or_si256(plane<4 * (kQuad % 2), 4>(load(unit, kQuad / 2)),
+                           _mm256_slli_epi16(plane<kQuad, 1>(load(unit, 4)), 4));
+  if constexpr (kBits == 6)
+    return _mm256_or_si256(plane<4 * (kQuad % 2), 4>(load(unit, kQuad / 2)),
+                           _mm256_slli_epi16(plane<2 * (kQuad % 4), 2>(load(unit, 4 + kQuad / 4)), 4));
+}
+
+/// Quads whose 16-bit sums cannot overflow: codes * 127 * 2 products each.
+constexpr int chain_quads(int bits) {
+  const int code = bits == 8 ? 15 : (1 << bits) - 1;
+  const int quads = 32767 / (code * 127 * 2);
+  return quads >= kQuads ? kQuads : quads >= 4 ? 4 : 2;
+}
+
+template <DType kDtype>
+inline __m256 floats(const std::byte* table) {
+  if constexpr (kDtype == DType::kF32) return _mm256_loadu_ps(reinterpret_cast<const float*>(table));
+  const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
+  if constexpr (kDtype == DType::kF16) return _mm256_cvtph_ps(half);
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
+}
+
+inline __m256i broadcast4(const std::int8_t* codes) {
+  std::int32_t word = 0;
+  std::memcpy(&word, codes, sizeof(word));
+  return _mm256_set1_epi32(word);
+}
+
+template <int kBits, DType kDtype>
+class Tiles {
+ public:
+  static void linear(const PackedView& w, const QuantizedRows& x, float* out, std::size_t out_stride,
+                     std::size_t rows, std::size_t tile_begin, std::size_t tile_end) {
+    const Call call{w, x, out, out_stride};
+    std::size_t tile = tile_begin;
+    for (; tile + 2 <= tile_end; tile += 2) all_rows<2>(call, rows, tile);
+    for (; tile < tile_end; ++tile) all_rows<1>(call, rows, tile);
+  }
+
+ private:
+  struct Call {
+    const PackedView& w;
+    const QuantizedRows& x;
+    float* out;
+    std::size_t out_stride;
+  };
+
+  template <int kTiles>
+  static void all_rows(const Call& call, std::size_t rows, std::size_t tile) {
+    std::size_t row = 0;
+    for (; row + 4 <= rows; row += 4) halves<4, 1, kTiles>(call, row, tile);
+    switch (rows - row) {
+      case 1:
+        return halves<1, 2 * kTiles, kTiles>(call, row, tile);
+      case 2:
+        return halves<2, 2, kTiles>(call, row, tile);
+      case 3:
+        return halves<3, 1, kTiles>(call, row, tile);
+      default:
+        return;
+    }
+  }
+
+  /// kAtOnce halves of eight outputs side by side, until all halves of kTiles tiles are done.
+  template <int kRows, int kAtOnce, int kTiles>
+  static void halves(const Call& call, std::size_t row, std::size_t tile) {
+    for (int h = 0; h < 2 * kTiles; h += kAtOnce)
+      block<kRows, kAtOnce>(call, row, 2 * tile + static_cast<std::size_t>(h));
+  }
+
+  /// Where half h of the matrix begins: its tables' and units' part of the tile.
+  static const std::byte* half_tables(const Call& call, std::size_t half) {
+    return call.w.data + half / 2 * call.w.tile_bytes() + half % 2 * (kTableBytes / 2);
+  }
+  static const std::byte* half_units(const Call& call, std::size_t half) {
+    return call.w.data + half / 2 * call.w.tile_bytes() + 2 * kTableBytes + half % 2 * kHalfBytes;
+  }
+
+  template <int kRows, int kHalves>
+  static void block(const Call& call, std::size_t row, std::size_t half) {
+    const PackedView& w = call.w;
+    const std::size_t group = static_cast<std::size_t>(w.spec.group);
+    const std::size_t group_bytes = w.group_bytes();
+    const std::int8_t* codes = call.x.codes + row * call.x.columns;
+    const std::byte* tables[kHalves];
+    const std::byte* units[kHalves];
+    __m256 acc[kRows][kHalves];
+#pragma GCC unroll 8
+    for (int h = 0; h < kHalves; ++h) {
+      tables[h] = half_tables(call, half + static_cast<std::size_t>(h));
+      units[h] = half_units(call, half + static_cast<std::size_t>(h));
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) acc[r][h] = _mm256_setzero_ps();
+    }
+    for (std::size_t g = 0; g < call.x.groups; ++g) {
+      __m256i sums[kRows][kHalves];
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+        for (int h = 0; h < kHalves; ++h) sums[r][h] = _mm256_setzero_si256();
+      for (std::size_t k = 0; k < group; k += kPackedUnitColumns) {
+        const std::size_t offset = k / kPackedUnitColumns * kBits * kVectorBytes;
+        add_chains<kRows, kHalves, 0>(sums, units, offset, codes + k, call.x.columns);
+      }
+#pragma GCC unroll 8
+      for (int h = 0; h < kHalves; ++h) {
+        const __m256 scale = floats<kDtype>(tables[h]);
+        const __m256 bias = floats<kDtype>(tables[h] + kTableBytes);
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r) {
+          const std::size_t i = (row + static_cast<std::size_t>(r)) * call.x.groups + g;
+          const __m256 product =
+              _mm256_mul_ps(_mm256_set1_ps(call.x.scales[i]), _mm256_cvtepi32_ps(sums[r][h]));
+          acc[r][h] = _mm256_fmadd_ps(product, scale, acc[r][h]);
+          acc[r][h] = _mm256_fmadd_ps(_mm256_set1_ps(call.x.sums[i]), bias, acc[r][h]);
+        }
+        tables[h] += group_bytes;
+        units[h] += group_bytes;
+      }
+      codes += group;
+    }
+    for (int h = 0; h < kHalves; ++h)
+      for (int r = 0; r < kRows; ++r)
+        store(call, row + static_cast<std::size_t>(r), half + static_cast<std::size_t>(h), acc[r][h]);
+  }
+
+  static void store(const Call& call, std::size_t row, std::size_t half, __m256 values) {
+    const std::size_t n = 8 * half;
+    float* out = call.out + row * call.out_stride + n;
+    if (n + 8 <= call.w.rows) return _mm256_storeu_ps(out, values);
+    float lanes[8];
+    _mm256_storeu_ps(lanes, values);
+    for (std::size_t i = 0; n + i < call.w.rows; ++i) out[i] = lanes[i];
+  }
+
+  /// One chain of 16-bit sums after another until the unit's quads are used up.
+  template <int kRows, int kHalves, int kQuad>
+  [[gnu::always_inline]] static inline void add_chains(__m256i (&sums)[kRows][kHalves],
+                                                       const std::byte* const (&units)[kHalves],
+                                                       std::size_t offset, const std::int8_t* codes,
+                                                       std::size_t columns) {
+    if constexpr (kQuad < kQuads) {
+      add_chain<kRows, kHalves, kQuad, 0>(sums, units, offset, codes, columns);
+      if constexpr (kBits == 8) add_chain<kRows, kHalves, kQuad, 1>(sums, units, offset, codes, columns);
+      add_chains<kRows, kHalves, kQuad + kChain>(sums, units, offset, codes, columns);
+    }
+  }
+
+  template <int kRows, int kHalves, int kQuad, int kPart>
+  [[gnu::always_inline]] static inline void add_chain(__m256i (&sums)[kRows][kHalves],
+                                                      const std::byte* const (&units)[kHalves],
+                                                      std::size_t offset, const std::int8_t* codes,
+                                                      std::size_t columns) {
+    __m256i chain[kRows][kHalves];
+    add_products<kRows, kHalves, kQuad, kPart, 0>(chain, units, offset, codes, columns);
+    // The high nibble counts sixteen times.
+    const __m256i weight = _mm256_set1_epi16(kPart == 1 ? 16 : 1);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+      for (int h = 0; h < kHalves; ++h)
+        sums[r][h] = _mm256_add_epi32(sums[r][h], _mm256_madd_epi16(chain[r][h], weight));
+  }
+
+  template <int kRows, int kHalves, int kQuad, int kPart, int kStep>
+  [[gnu::always_inline]] static inline void add_products(__m256i (&chain)[kRows][kHalves],
+                                                         const std::byte* const (&units)[kHalves],
+                                                         std::size_t offset, const std::int8_t* codes,
+                                                         std::size_t columns) {
+    if constexpr (kStep < kChain) {
+#pragma GCC unroll 8
+      for (int h = 0; h < kHalves; ++h) {
+        const __m256i weights = quad<kBits, kQuad + kStep, kPart>(units[h] + offset);
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r) {
+          const __m256i x = broadcast4(codes + static_cast<std::size_t>(r) * columns + 4 * (kQuad + kStep));
+          const __m256i products = _mm256_maddubs_epi16(weights, x);
+          chain[r][h] = kStep == 0 ? products : _mm256_add_epi16(chain[r][h], products);
+        }
+      }
+      add_products<kRows, kHalves, kQuad, kPart, kStep + 1>(chain, units, offset, codes, columns);
+    }
+  }
+
+  static constexpr int kChain = chain_quads(kBits);
+  static constexpr std::size_t kTableBytes = kPackedTileRows * (kDtype == DType::kF32 ? 4 : 2);
+};
+
+template <DType kDtype>
+Int8LinearFn* find(int bits) {
+  switch (bits) {
+    case 2:
+      return Tiles<2, kDtype>::linear;
+    case 3:
+      return Tiles<3, kDtype>::linear;
+    case 4:
+      return Tiles<4, kDtype>::linear;
+    case 5:
+      return Tiles<5, kDtype>::linear;
+    case 6:
+      return Tiles<6, kDtype>::linear;
+    default:
+      return Tiles<8, kDtype>::linear;
+  }
+}
+
+inline float largest_lane(__m256 v) {
+  __m128 half = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  half = _mm_max_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(_mm_max_ss(half, _mm_movehdup_ps(half)));
+}
+
+inline std::int32_t lane_sum(__m256i v) {
+  __m128i half = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+  half = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0x4E));
+  return _mm_cvtsi128_si32(_mm_add_epi32(half, _mm_shuffle_epi32(half, 0xB1)));
+}
+
+}  // namespace
+
+void quantize_rows_avx2(std::int8_t* codes, float* scales, float* sums, const float* x, std::size_t rows,
+                        std::size_t columns, std::size_t group) {
+  const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);  // undoes the lane-wise packs
+  const std::size_t groups = rows * (columns / group);
+  for (std::size_t g = 0; g < groups; ++g) {
+    const float* values = x + g * group;
+    __m256 largest = _mm256_setzero_ps();
+    for (std::size_t i = 0; i < group; i += 8)
+      largest = _mm256_max_ps(largest, _mm256_and_ps(magnitude, _mm256_loadu_ps(values + i)));
+    const float top = largest_lane(largest);
+    const __m256 inverse = _mm256_set1_ps(top > 0 ? 127.0F / top : 0.0F);
+    __m256i sum = _mm256_setzero_si256();
+    for (std::size_t i = 0; i < group; i += 32) {
+      __m256i part[4];
+      for (int p = 0; p < 4; ++p) {
+        part[p] = _mm256_cvtps_epi32(
+            _mm256_mul_ps(_mm256_loadu_ps(values + i + 8 * static_cast<std::size_t>(p)), inverse));
+        sum = _mm256_add_epi32(sum, part[p]);
+      }
+      const __m256i bytes =
+          _mm256_packs_epi16(_mm256_packs_epi32(part[0], part[1]), _mm256_packs_epi32(part[2], part[3]));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(codes + g * group + i),
+                          _mm256_permutevar8x32_epi32(bytes, order));
+    }
+    scales[g] = top / 127.0F;
+    sums[g] = scales[g] * static_cast<float>(lane_sum(sum));
+  }
+}
+
+Int8Kernels int8_kernels_avx2(const WeightSpec& spec) {
+  Int8LinearFn* const linear = spec.dtype == DType::kF32   ? find<DType::kF32>(spec.bits)
+                               : spec.dtype == DType::kF16 ? find<DType::kF16>(spec.bits)
+                                                           : find<DType::kBF16>(spec.bits);
+  return {.linear = linear, .quantize_rows = quantize_rows_avx2};
+}
+
+}  // namespace lanner::kernels

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/linear/packed_weight.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lanner::kernels {
+namespace {
+
+constexpr std::size_t kVectorBytes = 64;
+
+/// Four codes of `kBits` bits each, spread to the low bits of the four bytes of a word.
+template <unsigned kBits>
+std::uint32_t spread(std::uint32_t codes) {
+  constexpr std::uint32_t kMask = (1U << kBits) - 1U;
+  return (codes & kMask) | (codes >> kBits & kMask) << 8 | (codes >> (2 * kBits) & kMask) << 16 |
+         (codes >> (3 * kBits) & kMask) << 24;
+}
+
+/// The 4 * kBits bits of quad `quad` in a unit's bit string.
+template <unsigned kBits>
+std::uint32_t quad_bits(const std::uint8_t* unit, std::size_t quad) {
+  const std::size_t bit = quad * 4 * kBits;
+  std::uint64_t window = 0;
+  // A quad spans at most five bytes, and a unit's last quad ends with the unit.
+  const std::size_t bytes = (bit % 8 + 4 * kBits + 7) / 8;
+  std::memcpy(&window, unit + bit / 8, bytes);
+  return static_cast<std::uint32_t>(window >> (bit % 8));
+}
+
+/// Puts one output's 32 columns of a unit, a bit string of the checkpoint, into the unit's vectors.
+template <unsigned kBits>
+void pack_unit(std::uint8_t* vectors, const std::uint8_t* source, std::size_t output) {
+  constexpr unsigned kLow = kBits == 3 ? 2 : kBits == 5 || kBits == 6 ? 4 : kBits;
+  constexpr unsigned kHigh = kBits - kLow;
+  constexpr std::uint32_t kLowMask = 0x01010101U * ((1U << kLow) - 1U);
+  std::uint32_t words[kBits] = {};
+  for (std::size_t quad = 0; quad < 8; ++quad) {
+    const std::uint32_t codes = spread<kBits>(quad_bits<kBits>(source, quad));
+    constexpr std::size_t kLowQuads = 8 / kLow;
+    words[quad / kLowQuads] |= (codes & kLowMask) << (quad % kLowQuads * kLow);
+    if constexpr (kHigh != 0) {
+      constexpr std::size_t kHighQuads = 8 / kHigh;
+      constexpr std::uint32_t kHighMask = 0x01010101U * ((1U << kHigh) - 1U);
+      words[kLow + quad / kHighQuads] |= (codes >> kLow & kHighMask) << (quad % kHighQuads * kHigh);
+    }
+  }
+  for (std::size_t v = 0; v < kBits; ++v)
+    std::memcpy(vectors + v * kVectorBytes + 4 * output, &words[v], sizeof(words[v]));
+}
+
+using PackUnitFn = void(std::uint8_t* vectors, const std::uint8_t* source, std::size_t output);
+
+PackUnitFn* find_pack_unit(int bits) {
+  switch (bits) {
+    case 2:
+      return pack_unit<2>;
+    case 3:
+      return pack_unit<3>;
+    case 4:
+      return pack_unit<4>;
+    case 5:
+      return pack_unit<5>;
+    case 6:
+      return pack_unit<6>;
+    default:
+      return pack_unit<8>;
+  }
+}
+
+void pack_tile(std::byte* tile, const WeightView& w, std::size_t first_row, std::size_t outputs) {
+  PackUnitFn* const pack = find_pack_unit(w.spec.bits);
+  const auto group = static_cast<std::size_t>(w.spec.group);
+  const auto bits = static_cast<std::size_t>(w.spec.bits);
+  const std::size_t scale_bytes = size_bytes(w.spec.dtype);
+  const std::size_t groups = w.columns / group;
+  for (std::size_t g = 0; g < groups; ++g) {
+    for (const void* table : {w.scales, w.biases}) {
+      for (std::size_t o = 0; o < outputs; ++o)
+        std::memcpy(tile + o * scale_bytes,
+                    static_cast<const std::byte*>(table) + ((first_row + o) * groups + g) * scale_bytes,
+                    scale_bytes);
+      tile += kPackedTileRows * scale_bytes;
+    }
+    for (std::size_t column = g * group; column < (g + 1) * group; column += kPackedUnitColumns) {
+      for (std::size_t o = 0; o < outputs; ++o) {
+        // 32 codes are `bits` whole words, so a unit begins on a byte.
+        const std::size_t offset = ((first_row + o) * w.columns + column) * bits / 8;
+        pack(reinterpret_cast<std::uint8_t*>(tile), static_cast<const std::uint8_t*>(w.data) + offset, o);
+      }
+      tile += bits * kVectorBytes;
+    }
+  }
+}
+
+}  // namespace
+
+bool is_packable(const WeightSpec& spec) {
+  return spec.format == WeightFormat::kAffine && spec.bits >= 2 && spec.bits <= 8 && spec.bits != 7 &&
+         (spec.group == 32 || spec.group == 64 || spec.group == 128);
+}
+
+std::size_t packed_bytes(const WeightSpec& spec, std::size_t rows, std::size_t columns) {
+  const PackedView view{.spec = spec, .rows = rows, .columns = columns};
+  return view.tiles() * view.tile_bytes();
+}
+
+void pack_tiles(std::byte* data, const WeightView& w, std::size_t tile_begin, std::size_t tile_end) {
+  const PackedView view{.spec = w.spec, .rows = w.rows, .columns = w.columns};
+  for (std::size_t tile = tile_begin; tile < tile_end; ++tile) {
+    std::byte* target = data + tile * view.tile_bytes();
+    std::memset(target, 0, view.tile_bytes());
+    const std::size_t first = tile * kPackedTileRows;
+    pack_tile(target, w, first, std::min(kPackedTileRows, w.rows - first));
+  }
+}
+
+}  // namespace lanner::kernels
