@@ -202,7 +202,9 @@ TEST_CASE("tool-call arguments given as text are parsed before rendering") {
     CHECK(chat_template.render(with_arguments("")).text ==
           chat_template.render(with_arguments(Json::object())).text);
     CHECK(error_of(chat_template, with_arguments("{\"a\":")).find("messages[1].tool_calls[0]") == 0);
-    CHECK(error_of(chat_template, with_arguments(std::string(100000, '['))).find("messages[1].tool_calls[0]") == 0);
+    CHECK(
+        error_of(chat_template, with_arguments(std::string(100000, '['))).find("messages[1].tool_calls[0]") ==
+        0);
     CHECK(error_of(chat_template, with_arguments("[1]")).find("messages[1].tool_calls[0]") == 0);
   }
 }

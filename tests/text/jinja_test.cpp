@@ -141,6 +141,13 @@ TEST_CASE("long chains of operators and filters are no nesting") {
   CHECK(render(filters + " }}") == "A");
 }
 
+TEST_CASE("errors inside loops leave nothing behind") {  // The leak check is the sanitizer's.
+  CHECK_FALSE(error_of("{% for x in [1] if x %}{{ loop.index.a.b }}{% endfor %}").empty());
+  CHECK_FALSE(error_of("{% for x in [1] recursive %}{{ loop.index.a.b }}{% endfor %}").empty());
+  CHECK_FALSE(error_of("{% for x in [1] %}{% macro m() %}{{ loop }}{% endmacro %}{{ loop.a.b }}{% endfor %}")
+                  .empty());
+}
+
 TEST_CASE("a namespace may hold itself") {
   CHECK(render("{% set ns = namespace() %}{% set ns.me = ns %}{{ ns.me.me is sameas ns }}{{ ns }}") ==
         "True<Namespace {'me': <Namespace>}>");

@@ -102,8 +102,8 @@ std::shared_ptr<LoopContext> Evaluator::make_loop_context(const Statement& loop,
   const std::optional<size_t> length = loop.test ? std::nullopt : length_of(iterable);
   auto context =
       std::make_shared<LoopContext>(*this, iterable, std::move(source), length, depth, std::move(recurse));
-  // Stored elements and closures may lead back to the loop.
-  if (loop.recursive || frame->captured)
+  // The filter, stored elements and closures may lead back to the loop when an error leaves it.
+  if (loop.recursive || loop.test || frame->captured)
     on_finish([weak = std::weak_ptr<LoopContext>(context)] {
       if (const auto alive = weak.lock()) alive->release();
     });
