@@ -7,9 +7,11 @@ namespace lanner::cli {
 
 std::string statistics_line(const AnswerStatistics& statistics) {
   const engine::Timings& timings = statistics.timings;
-  return fmt::format("prompt {} tokens, {:.0f} tok/s; answer {} tokens, {:.1f} tok/s; first token {:.0f} ms",
-                     statistics.prompt_tokens, timings.prompt_rate(), timings.generated_tokens,
-                     timings.decode_rate(), 1000 * statistics.first_token_seconds);
+  std::string line = fmt::format("prompt {} tokens, {:.0f} tok/s; answer {} tokens", statistics.prompt_tokens,
+                                 timings.prompt_rate(), timings.generated_tokens);
+  // The first token comes with the prompt, so one alone has no rate.
+  if (timings.decode_rate() > 0) line += fmt::format(", {:.1f} tok/s", timings.decode_rate());
+  return line + fmt::format("; first token {:.0f} ms", 1000 * statistics.first_token_seconds);
 }
 
 const char* finish_name(engine::FinishReason reason) {

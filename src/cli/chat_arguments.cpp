@@ -61,6 +61,7 @@ void add_chat_options(CLI::App& app, ChatArguments& arguments) {
   add_thinking_flags(app, arguments);
   app.add_option("--image,--audio", arguments.media, "refused: this build runs the text part of a model")
       ->type_name("FILE")
+      ->take_all()
       ->allow_extra_args(false)
       ->group(kGroup);
 }

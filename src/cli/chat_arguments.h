@@ -6,12 +6,9 @@
 #include <vector>
 
 #include "cli/answer_printer.h"
+#include "cli/cli11_app.h"
 #include "models/model.h"
 #include "text/chat_template.h"
-
-namespace CLI {
-class App;
-}
 
 namespace lanner::cli {
 

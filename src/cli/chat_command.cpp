@@ -71,6 +71,7 @@ int chat_command(const ChatOptions& options, Console& console) {
     const Line message = read_message(*reader, kPrompt);
     if (message.status == LineStatus::kEnd) return kExitOk;
     if (message.status == LineStatus::kInterrupted) {
+      if (!message.text.empty()) continue;  // it only took the line away
       if (interrupted) return kExitInterrupted;
       interrupted = true;
       console.log << "Ctrl-C again or Ctrl-D leaves.\n" << std::flush;

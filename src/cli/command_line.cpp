@@ -36,6 +36,7 @@ CommandLine::CommandLine(const Environment& environment) {
   app_.set_version_flag("--version", "lanner " LANNER_VERSION, "print the version");
   app_.set_help_flag("-h,--help", "print this text");
   app_.require_subcommand(1);
+  app_.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // scripts append overrides
   app_.get_formatter()->column_width(34);
   add("run", "continue a prompt, once", run_, declare_run, run_command);
   add("chat", "talk with a model", chat_, declare_chat, chat_command);

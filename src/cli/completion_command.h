@@ -3,11 +3,8 @@
 
 #include <string>
 
+#include "cli/cli11_app.h"
 #include "cli/console.h"
-
-namespace CLI {
-class App;
-}
 
 namespace lanner::cli {
 

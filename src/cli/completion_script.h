@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "cli/cli11_app.h"
 
 namespace lanner::cli {
 

@@ -96,7 +96,8 @@ Line EditLineReader::read(const std::string& prompt) {
   const char* text = el_gets(editor_->edit, &bytes);
   if (watch.raised()) {
     std::fputs("\n", stderr);
-    return {.status = LineStatus::kInterrupted};
+    const LineInfo* typed = el_line(editor_->edit);
+    return {LineStatus::kInterrupted, std::string(typed->buffer, typed->lastchar)};
   }
   if (text == nullptr || bytes <= 0) {
     std::fputs("\n", stderr);

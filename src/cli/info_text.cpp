@@ -57,9 +57,9 @@ std::string cache_text(const io::Json& cache) {
 }
 
 std::string weights_text(const io::Json& groups) {
-  std::string text = "\nweights              format                  tensors  parameters        size\n";
+  std::string text = "\nweights                format                  tensors  parameters        size\n";
   for (const io::Json& group : groups)
-    text += fmt::format("  {:<18} {:<22} {:>8} {:>11} {:>11}\n", text_of(group, "group"),
+    text += fmt::format("  {:<20} {:<22} {:>8} {:>11} {:>11}\n", text_of(group, "group"),
                         text_of(group, "format"), count_of(group, "tensors"),
                         readable_count(count_of(group, "parameters")), size_of(group, "bytes"));
   return text;

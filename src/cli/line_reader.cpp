@@ -19,7 +19,7 @@ Line read_block(LineReader& reader, std::string text) {
       if (text.ends_with('\n')) text.pop_back();
       return {LineStatus::kLine, std::move(text)};
     }
-    const Line next = reader.read(kContinued);
+    Line next = reader.read(kContinued);
     if (next.status == LineStatus::kInterrupted) return next;
     if (next.status == LineStatus::kEnd) return {LineStatus::kLine, std::move(text)};
     if (!text.empty()) text += '\n';
@@ -30,7 +30,7 @@ Line read_block(LineReader& reader, std::string text) {
 Line read_continued(LineReader& reader, std::string text) {
   while (text.ends_with('\\')) {
     text.back() = '\n';
-    const Line next = reader.read(kContinued);
+    Line next = reader.read(kContinued);
     if (next.status == LineStatus::kInterrupted) return next;
     if (next.status == LineStatus::kEnd) break;
     text += next.text;

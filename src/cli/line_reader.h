@@ -16,7 +16,7 @@ enum class LineStatus : std::uint8_t {
 
 struct Line {
   LineStatus status = LineStatus::kEnd;
-  std::string text = {};  ///< without line end
+  std::string text = {};  ///< without line end; what was typed so far when interrupted
 };
 
 /// Where the user's lines come from.

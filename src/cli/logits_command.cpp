@@ -19,7 +19,11 @@ namespace lanner::cli {
 void declare_logits(CLI::App& app, LogitsOptions& options) {
   add_required_folder(app, options.model);
   CLI::Option* ids = app.add_option("--ids", options.ids, "token ids, separated by commas");
-  ids->type_name("ID,ID,...")->delimiter(',')->allow_extra_args(false)->check(whole_between(0, 0x7fffffff));
+  ids->type_name("ID,ID,...")
+      ->delimiter(',')
+      ->take_all()
+      ->allow_extra_args(false)
+      ->check(whole_between(0, 0x7fffffff));
   add_prompt_options(app, options.prompt);
   for (const char* name : {"--prompt", "--file"}) app.get_option(name)->excludes(ids);
   app.add_option("-o,--output", options.output, "safetensors file to write")->required()->type_name("FILE");

@@ -5,13 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "cli/cli11_app.h"
 #include "cli/model_folder.h"
 #include "core/cpu_features.h"
 #include "device/matrix.h"
-
-namespace CLI {
-class App;
-}
 
 namespace lanner::cli {
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace lanner::cli {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::size_t kWidestBar = 30;
 constexpr const char* kClearLine = "\r\x1b[K";
 
 std::string readable_seconds(double seconds) {
-  const auto whole = static_cast<long>(std::min(seconds, 1e6) + 0.5);
+  const long whole = std::lround(std::min(seconds, 1e6));
   if (whole < 100) return fmt::format("{} s left", whole);
   return fmt::format("{} min left", (whole + 30) / 60);
 }

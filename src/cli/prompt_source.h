@@ -4,11 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/cli11_app.h"
 #include "cli/console.h"
-
-namespace CLI {
-class App;
-}
 
 namespace lanner::cli {
 

@@ -85,6 +85,7 @@ void declare_quantize(CLI::App& app, QuantizeArguments& arguments) {
                  "bits of the modules whose name a regular expression finds; none leaves them as they are; "
                  "may be repeated, the first match counts")
       ->type_name("REGEX=BITS[:GROUP]")
+      ->take_all()
       ->allow_extra_args(false)
       ->check(
           CLI::Validator([](std::string& text) { return check_override(text); }, std::string(), "override"));

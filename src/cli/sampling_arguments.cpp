@@ -70,6 +70,7 @@ void add_choice_options(CLI::App& app, SamplingArguments& arguments) {
          },
          "add to one token's logit, for example 15043+1, 15043-1 or 15043=-inf; may be repeated")
       ->type_name("ID+X")
+      ->take_all()
       ->allow_extra_args(false)
       ->check(CLI::Validator(
           [](std::string& text) {
@@ -81,6 +82,7 @@ void add_choice_options(CLI::App& app, SamplingArguments& arguments) {
       ->group(kSampling);
   app.add_option("-s,--seed", arguments.seed, "seed of the random choices (default: random, and shown)")
       ->type_name("N")
+      ->check(any_64_bits())
       ->group(kSampling);
 }
 
@@ -106,6 +108,7 @@ void add_length_options(CLI::App& app, SamplingArguments& arguments) {
       ->group(kLength);
   app.add_option("--stop", arguments.stop, "end the answer before this text; may be repeated")
       ->type_name("TEXT")
+      ->take_all()
       ->allow_extra_args(false)
       ->group(kLength);
   app.add_flag("--ignore-eos", arguments.ignore_eos, "never choose an end-of-text token")->group(kLength);

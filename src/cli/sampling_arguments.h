@@ -8,14 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/cli11_app.h"
 #include "core/token.h"
 #include "engine/answer.h"
 #include "engine/generation_defaults.h"
 #include "engine/sampling_options.h"
-
-namespace CLI {
-class App;
-}
 
 namespace lanner::cli {
 

@@ -76,11 +76,13 @@ void declare_tokenize(CLI::App& app, TokenizeOptions& options) {
   app.add_option("WORDS", options.words,
                  "[FOLDER] [TEXT]; one word is TEXT unless -p, -f or --decode gives it")
       ->type_name("")
+      ->take_all()
       ->expected(0, 2);
   add_prompt_options(app, options.prompt);
   app.add_option("--decode", options.decode, "print the text of these token ids instead")
       ->type_name("ID,ID,...")
       ->delimiter(',')
+      ->take_all()
       ->allow_extra_args(false)
       ->check(whole_between(0, 0x7fffffff));
   app.add_flag("--pieces", options.pieces,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <limits>
 #include <string>
 
 namespace lanner::cli {
@@ -28,6 +29,13 @@ CLI::Validator number_between(double low, double high) {
 CLI::Validator whole_between(std::int64_t low, std::int64_t high) {
   return {[=](std::string& text) { return check(text, low, high, "a whole number"); }, std::string(),
           "whole number"};
+}
+
+CLI::Validator any_64_bits() {
+  return {[](std::string& text) {
+            return check(text, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(), "a whole number");
+          },
+          std::string(), "whole number"};
 }
 
 }  // namespace lanner::cli

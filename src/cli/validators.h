@@ -12,4 +12,7 @@ CLI::Validator number_between(double low, double high);
 /// A whole number in [low, high].
 CLI::Validator whole_between(std::int64_t low, std::int64_t high);
 
+/// A whole number from 0 to 2^64 - 1.
+CLI::Validator any_64_bits();
+
 }  // namespace lanner::cli

@@ -34,8 +34,6 @@ TEST_CASE("a folder that is missing or no checkpoint is exit code 3") {
   check_error({"run", "/nonexistent/folder", "-p", "x"}, 3, "/nonexistent/folder");
   check_error({"run", "org/name", "-p", "x"}, 3, "org/name");
   check_error({"info", folder.path()}, 3, "is empty");
-  check_error({"run", "-p", "x"}, 3,
-              "");  // no environment, so no place where the default could be, or no weights
 }
 
 TEST_CASE("a broken or foreign checkpoint is exit code 4") {

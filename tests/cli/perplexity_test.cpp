@@ -11,10 +11,10 @@ namespace lanner::test {
 
 TEST_CASE("perplexity prints what its JSON says") {
   const io::TemporaryFolder folder;
-  const std::string file = folder.write(
-      "text.txt",
+  const std::string story =
       "Once upon a time, long ago, the old queen of the land had a birthday. 'The one who brings the "
-      "finest gift shall have a wish!' she said.\n");
+      "finest gift shall have a wish!' she said.\n";
+  const std::string file = folder.write("text.txt", story);
   for (const char* name : {"tale-gemma4", "tale-qwen3_5"}) {
     const auto model = tale_model(name);
     if (!model) continue;
@@ -23,12 +23,12 @@ TEST_CASE("perplexity prints what its JSON says") {
     CAPTURE(run.log);
     REQUIRE(run.exit_code == 0);
     const io::Json json = io::Json::parse(run.out);
-    CHECK(json["bytes"] == 134);
+    CHECK(json["bytes"] == story.size());
     CHECK(json["perplexity"].get<double>() < 50);
     CHECK(json["perplexity"].get<double>() == doctest::Approx(std::exp(json["nll_per_token"].get<double>())));
     const double bits =
         json["nll_per_token"].get<double>() * json["scored_tokens"].get<double>() / std::log(2.0);
-    CHECK(json["bits_per_byte"].get<double>() == doctest::Approx(bits / 134));
+    CHECK(json["bits_per_byte"].get<double>() == doctest::Approx(bits / static_cast<double>(story.size())));
     const CommandRun text = lanner({"perplexity", *model, "-f", file});
     CHECK(text.out.starts_with("perplexity "));
     CHECK(text.out.find("bits per byte") != std::string::npos);
