@@ -47,8 +47,8 @@ GenerationDefaults read_generation_defaults(const io::Checkpoint& checkpoint,
   for (std::string_view token : kEndOfTurn)
     if (const auto id = tokenizer.token_id(token)) defaults.stop_ids.push_back(*id);
   std::ranges::sort(defaults.stop_ids);
-  const auto repeated = std::ranges::unique(defaults.stop_ids);
-  defaults.stop_ids.erase(repeated.begin(), repeated.end());
+  defaults.stop_ids.erase(std::unique(defaults.stop_ids.begin(), defaults.stop_ids.end()),
+                          defaults.stop_ids.end());
   return defaults;
 }
 
