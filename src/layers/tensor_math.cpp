@@ -21,12 +21,6 @@ Tensor gelu_mul(Step& step, const Tensor& gate, const Tensor& up) {
   return out;
 }
 
-Tensor silu_mul(Step& step, const Tensor& gate, const Tensor& up) {
-  const Tensor out = step.floats(gate.shape);
-  step.ops.gated_activation(step.stream, out, gate, up, device::GatedActivation::kSilu);
-  return out;
-}
-
 Tensor sigmoid_mul(Step& step, const Tensor& x, const Tensor& gate) {
   const Tensor out = step.floats(x.shape);
   step.ops.sigmoid_mul(step.stream, out, x, gate);
@@ -38,5 +32,12 @@ Tensor softcap(Step& step, const Tensor& x, float cap) {
   step.ops.softcap(step.stream, out, x, cap);
   return out;
 }
+
+Tensor split_heads(const Tensor& x, std::size_t heads) {
+  return x.reshaped(
+      {x.shape[0], static_cast<std::int64_t>(heads), x.shape[1] / static_cast<std::int64_t>(heads)});
+}
+
+Tensor join_heads(const Tensor& x) { return x.reshaped({x.shape[0], x.shape[1] * x.shape[2]}); }
 
 }  // namespace lanner::layers

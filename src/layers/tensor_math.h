@@ -14,11 +14,14 @@ Tensor add(Step& step, const Tensor& a, const Tensor& b);
 Tensor scale(Step& step, const Tensor& x, float factor);
 /// gelu_tanh(gate) * up
 Tensor gelu_mul(Step& step, const Tensor& gate, const Tensor& up);
-/// silu(gate) * up
-Tensor silu_mul(Step& step, const Tensor& gate, const Tensor& up);
 /// x * sigmoid(gate); gate may have another shape of equal count
 Tensor sigmoid_mul(Step& step, const Tensor& x, const Tensor& gate);
 /// cap * tanh(x / cap)
 Tensor softcap(Step& step, const Tensor& x, float cap);
+
+/// [rows, heads*D] seen as [rows, heads, D]
+Tensor split_heads(const Tensor& x, std::size_t heads);
+/// [rows, heads, D] seen as [rows, heads*D]
+Tensor join_heads(const Tensor& x);
 
 }  // namespace lanner::layers

@@ -8,14 +8,8 @@ namespace lanner::models::gemma4 {
 namespace {
 
 using layers::add;
-
-/// [rows, heads*D] seen as [rows, heads, D]
-Tensor split_heads(const Tensor& x, std::size_t heads) {
-  return x.reshaped(
-      {x.shape[0], static_cast<std::int64_t>(heads), x.shape[1] / static_cast<std::int64_t>(heads)});
-}
-
-Tensor join_heads(const Tensor& x) { return x.reshaped({x.shape[0], x.shape[1] * x.shape[2]}); }
+using layers::join_heads;
+using layers::split_heads;
 
 }  // namespace
 

@@ -11,6 +11,8 @@ namespace lanner::models::qwen3_5 {
 namespace {
 
 using layers::add;
+using layers::join_heads;
+using layers::split_heads;
 
 struct QueryAndGate {
   Tensor query;  ///< [rows, Hq, D]
@@ -28,13 +30,6 @@ QueryAndGate split_query_gate(Step& step, const Tensor& u, std::size_t heads, st
   }
   return parts;
 }
-
-Tensor split_heads(const Tensor& x, std::size_t heads) {
-  return x.reshaped(
-      {x.shape[0], static_cast<std::int64_t>(heads), x.shape[1] / static_cast<std::int64_t>(heads)});
-}
-
-Tensor join_heads(const Tensor& x) { return x.reshaped({x.shape[0], x.shape[1] * x.shape[2]}); }
 
 /// y[t] * sigmoid(gate[t]), gate [rows, 1]
 Tensor gate_rows(Step& step, const Tensor& y, const Tensor& gate) {
