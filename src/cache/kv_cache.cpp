@@ -2,32 +2,40 @@
 #include "cache/kv_cache.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace lanner::cache {
 
 using device::kKvBlock;
 
-std::size_t KvCache::block_bytes() const {
-  return geometry_.kv_heads * kKvBlock * geometry_.head_dim * lanner::size_bytes(geometry_.dtype);
+namespace {
+
+std::size_t blocks_of(std::size_t positions) { return (positions + kKvBlock - 1) / kKvBlock; }
+
+}  // namespace
+
+std::size_t KvCache::side_bytes() const {
+  const std::size_t bytes =
+      geometry_.kv_heads * kKvBlock * geometry_.head_dim * lanner::size_bytes(geometry_.dtype);
+  return (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
 }
 
-Buffer KvCache::take_block() {
-  // Zeroed: a masked key's score is discarded, but 0 * NaN from stale memory would survive in a value sum.
-  if (spare_.empty()) return Buffer::zeroed(block_bytes());
-  Buffer block = std::move(spare_.back());
-  spare_.pop_back();
-  return block;
+void KvCache::place(std::size_t index) {
+  key_blocks_[index] = blocks_[index]->data();
+  value_blocks_[index] = blocks_[index]->data() + side_bytes();
 }
 
-void KvCache::reserve(std::size_t end) {
-  const std::size_t blocks = (end + kKvBlock - 1) / kKvBlock;
-  while (first_block_ + keys_.size() < blocks) {
-    Buffer key = take_block();
-    Buffer value = take_block();
-    key_blocks_.push_back(key.data());
-    value_blocks_.push_back(value.data());
-    keys_.push_back(std::move(key));
-    values_.push_back(std::move(value));
+void KvCache::reserve(std::size_t begin, std::size_t end) {
+  const std::size_t first = begin / kKvBlock - std::min(begin / kKvBlock, first_block_);
+  for (std::size_t index = first; index < blocks_.size() && first_block_ + index < blocks_of(end); ++index) {
+    pool_.make_exclusive(blocks_[index]);
+    place(index);
+  }
+  while (first_block_ + blocks_.size() < blocks_of(end)) {
+    blocks_.push_back(pool_.take(2 * side_bytes()));
+    key_blocks_.push_back(nullptr);
+    value_blocks_.push_back(nullptr);
+    place(blocks_.size() - 1);
   }
 }
 
@@ -47,27 +55,36 @@ std::size_t KvCache::visible_from(std::size_t position) const {
 }
 
 bool KvCache::can_truncate(std::size_t length) const {
-  return visible_from(length) >= first_block_ * kKvBlock;
+  return visible_from(length) >= first_block_ * kKvBlock &&
+         blocks_of(length) <= first_block_ + blocks_.size();
+}
+
+KvCache KvCache::fork(std::size_t length) const {
+  assert(can_truncate(length));
+  KvCache copy = *this;
+  copy.retire(length);
+  const std::size_t kept = blocks_of(length) - std::min(blocks_of(length), copy.first_block_);
+  copy.blocks_.resize(kept);
+  copy.key_blocks_.resize(kept);
+  copy.value_blocks_.resize(kept);
+  return copy;
 }
 
 void KvCache::retire(std::size_t length) {
   const std::size_t first_visible = visible_from(length) / kKvBlock;
   if (first_visible <= first_block_) return;
-  const std::size_t expired = std::min(first_visible - first_block_, keys_.size());
+  const std::size_t expired = std::min(first_visible - first_block_, blocks_.size());
   const auto count = static_cast<std::ptrdiff_t>(expired);
-  spare_.insert(spare_.end(), std::make_move_iterator(keys_.begin()),
-                std::make_move_iterator(keys_.begin() + count));
-  spare_.insert(spare_.end(), std::make_move_iterator(values_.begin()),
-                std::make_move_iterator(values_.begin() + count));
-  keys_.erase(keys_.begin(), keys_.begin() + count);
-  values_.erase(values_.begin(), values_.begin() + count);
+  blocks_.erase(blocks_.begin(), blocks_.begin() + count);
   key_blocks_.erase(key_blocks_.begin(), key_blocks_.begin() + count);
   value_blocks_.erase(value_blocks_.begin(), value_blocks_.begin() + count);
   first_block_ += expired;
 }
 
-std::size_t KvCache::size_bytes() const {
-  return (keys_.size() + values_.size() + spare_.size()) * block_bytes();
+void KvCache::visit_blocks(const BlockVisitor& visit) const {
+  for (const BlockRef& block : blocks_) visit(block);
 }
+
+std::size_t KvCache::size_bytes() const { return blocks_.size() * 2 * side_bytes(); }
 
 }  // namespace lanner::cache

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <vector>
 
-#include "core/buffer.h"
+#include "cache/block_pool.h"
 #include "core/tensor.h"
 #include "device/ops.h"
 
@@ -19,17 +20,21 @@ struct KvGeometry {
   std::optional<std::size_t> window;  ///< positions a query can see, itself included; none = all
 };
 
+/// Called with every block that a cache holds.
+using BlockVisitor = std::function<void(const BlockRef& block)>;
+
 /// Keys and values of one layer of one sequence in blocks of 64 positions. A full layer keeps every block. A
-/// sliding layer is a ring: blocks that fell out of every future window are reused for new positions, so
-/// memory is bounded by the window plus the longest step. Reads are bounded by the ranges the caller gives,
-/// which end at the sequence's length; a rollback needs no work here.
+/// sliding layer lets go of blocks that fell out of every future window, so memory is bounded by the window
+/// plus the longest step. Blocks are shared with forks until one of them writes. Reads are bounded by the
+/// ranges the caller gives, which end at the sequence's length; a rollback needs no work here.
 class KvCache {
  public:
-  explicit KvCache(const KvGeometry& geometry) : geometry_(geometry) {}
+  KvCache(const KvGeometry& geometry, const BlockPool& pool) : geometry_(geometry), pool_(pool) {}
 
   const KvGeometry& geometry() const { return geometry_; }
-  /// Makes room for positions [first kept block, end). Throws Error kOutOfMemory; contents stay valid then.
-  void reserve(std::size_t end);
+  /// Makes room for positions [begin, end), in blocks that nobody else holds; begin is at most one past the
+  /// last written position. Throws Error kOutOfMemory; contents stay valid then.
+  void reserve(std::size_t begin, std::size_t end);
   /// Writes k and v [T, kv_heads, head_dim] at [position, position + T), which must be reserved.
   void write(const device::Ops& ops, const Tensor& k, const Tensor& v, std::size_t position);
   device::KvBlocks blocks() const;
@@ -37,21 +42,23 @@ class KvCache {
   std::size_t visible_from(std::size_t position) const;
   /// True when a sequence cut to `length` could go on: everything its next query sees is still here.
   bool can_truncate(std::size_t length) const;
-  /// Frees blocks no query at or after `length` can see. Positions from `length` on stay writable.
+  /// The first `length` positions in the same blocks; can_truncate(length) must hold.
+  KvCache fork(std::size_t length) const;
+  /// Lets go of blocks no query at or after `length` can see. Positions from `length` on stay writable.
   void retire(std::size_t length);
+  void visit_blocks(const BlockVisitor& visit) const;
   std::size_t size_bytes() const;
 
  private:
-  std::size_t block_bytes() const;
-  Buffer take_block();
+  std::size_t side_bytes() const;
+  void place(std::size_t index);
 
   KvGeometry geometry_;
+  BlockPool pool_;
   std::size_t first_block_ = 0;
-  std::vector<Buffer> keys_;
-  std::vector<Buffer> values_;
+  std::vector<BlockRef> blocks_;  ///< keys of 64 positions, then their values
   std::vector<void*> key_blocks_;
   std::vector<void*> value_blocks_;
-  std::vector<Buffer> spare_;
 };
 
 }  // namespace lanner::cache

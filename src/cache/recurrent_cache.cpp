@@ -11,21 +11,56 @@ namespace lanner::cache {
 
 using device::kDeltaChunk;
 
-RecurrentCache::RecurrentCache(const RecurrentSpec& spec)
+RecurrentCache::RecurrentCache(const RecurrentSpec& spec, const BlockPool& pool)
     : spec_(spec),
-      slot_(make_slot()),
-      conv_(Buffer::zeroed((spec.taps - 1) * spec.conv_channels() * sizeof(float))) {}
+      pool_(pool),
+      slot_{.state = pool.take(state_bytes()), .entries = nullptr, .count = 0},
+      conv_(pool.take(conv_bytes(0))) {}
 
-RecurrentCache::Slot RecurrentCache::make_slot() const {
-  const std::size_t heads = spec_.value_heads;
-  return {.state = Buffer::zeroed(heads * spec_.key_dim * spec_.value_dim * sizeof(float)),
-          .keys = Buffer(spec_.key_heads * kDeltaChunk * spec_.key_dim * sizeof(float)),
-          .values = Buffer(heads * kDeltaChunk * spec_.value_dim * sizeof(float)),
-          .decay = Buffer(heads * kDeltaChunk * sizeof(float))};
+std::size_t RecurrentCache::state_bytes() const {
+  return spec_.value_heads * spec_.key_dim * spec_.value_dim * sizeof(float);
+}
+
+std::size_t RecurrentCache::entry_bytes() const {
+  return (spec_.key_heads * spec_.key_dim + spec_.value_heads * (spec_.value_dim + 1)) * kDeltaChunk *
+         sizeof(float);
+}
+
+std::size_t RecurrentCache::conv_bytes(std::size_t draft_rows) const {
+  return (spec_.taps - 1 + draft_rows) * spec_.conv_channels() * sizeof(float);
+}
+
+float* RecurrentCache::entry_values(const Slot& slot) const {
+  return entry_keys(slot) + spec_.key_heads * kDeltaChunk * spec_.key_dim;
+}
+
+float* RecurrentCache::entry_decay(const Slot& slot) const {
+  return entry_values(slot) + spec_.value_heads * kDeltaChunk * spec_.value_dim;
+}
+
+void RecurrentCache::own_entries(Slot& slot) const {
+  if (slot.count == 0 && (!slot.entries || is_shared(slot.entries)))
+    slot.entries = pool_.take(entry_bytes());
+  else
+    pool_.make_exclusive(slot.entries);
+}
+
+/// A slot whose whole content is about to be replaced.
+void RecurrentCache::own_target(Slot& slot) const {
+  if (!slot.state || is_shared(slot.state)) slot.state = pool_.take(state_bytes());
+  slot.count = 0;
+  own_entries(slot);
 }
 
 const float* RecurrentCache::conv_history() const {
-  return conv_.as<float>() + conv_draft_rows_ * spec_.conv_channels();
+  return conv_->as<float>() + conv_draft_rows_ * spec_.conv_channels();
+}
+
+void RecurrentCache::reserve(std::size_t rows) {
+  own_entries(slot_);
+  pool_.make_exclusive(conv_);
+  const bool folds = slot_.count + rows >= kDeltaChunk;
+  if (folds && !drafting_ && is_shared(slot_.state) && !next_state_) next_state_ = pool_.take(state_bytes());
 }
 
 void RecurrentCache::append_conv(const Tensor& inputs) {
@@ -34,27 +69,27 @@ void RecurrentCache::append_conv(const Tensor& inputs) {
   const std::size_t rows = inputs.rows();
   const float* in = inputs.floats().data();
   if (drafting_) {
-    if ((history + conv_draft_rows_ + rows) * channels * sizeof(float) > conv_.size_bytes())
+    if (conv_bytes(conv_draft_rows_ + rows) > conv_->size_bytes())
       throw Error(ErrorKind::kInternal, "a draft grew past the rows it reserved");
-    std::memcpy(conv_.as<float>() + (history + conv_draft_rows_) * channels, in,
+    std::memcpy(conv_->as<float>() + (history + conv_draft_rows_) * channels, in,
                 rows * channels * sizeof(float));
     conv_draft_rows_ += rows;
     return;
   }
   const std::size_t fresh = std::min(rows, history);
-  float* kept = conv_.as<float>();
+  float* kept = conv_->as<float>();
   std::memmove(kept, kept + fresh * channels, (history - fresh) * channels * sizeof(float));
   std::memcpy(kept + (history - fresh) * channels, in + (rows - fresh) * channels,
               fresh * channels * sizeof(float));
 }
 
 device::DeltaFoldCall RecurrentCache::fold_call(const Slot& slot, float* next_state) const {
-  return {.state = slot.state.as<float>(),
+  return {.state = slot.state->as<float>(),
           .next_state = next_state,
-          .entry_keys = slot.keys.as<float>(),
-          .entry_values = slot.values.as<float>(),
-          .entry_decay = slot.decay.as<float>(),
-          .entries = slot.entries,
+          .entry_keys = entry_keys(slot),
+          .entry_values = entry_values(slot),
+          .entry_decay = entry_decay(slot),
+          .entries = slot.count,
           .key_heads = spec_.key_heads,
           .value_heads = spec_.value_heads,
           .key_dim = spec_.key_dim,
@@ -62,82 +97,103 @@ device::DeltaFoldCall RecurrentCache::fold_call(const Slot& slot, float* next_st
 }
 
 void RecurrentCache::fold(const device::Ops& ops, device::Stream& stream) {
-  if (!drafting_) {
-    ops.delta_fold(stream, fold_call(slot_, slot_.state.as<float>()));
-  } else {
+  if (drafting_) {
     assert(!folded_);
     std::swap(slot_, previous_);
-    ops.delta_fold(stream, fold_call(previous_, slot_.state.as<float>()));
+    ops.delta_fold(stream, fold_call(previous_, slot_.state->as<float>()));
     folded_ = true;
+  } else if (is_shared(slot_.state)) {
+    if (!next_state_) next_state_ = pool_.take(state_bytes());
+    ops.delta_fold(stream, fold_call(slot_, next_state_->as<float>()));
+    slot_.state = std::move(next_state_);
+  } else {
+    ops.delta_fold(stream, fold_call(slot_, slot_.state->as<float>()));
   }
-  slot_.entries = 0;
+  slot_.count = 0;
 }
 
 void RecurrentCache::append_delta(const device::Ops& ops, device::Stream& stream, const Tensor& out,
                                   const Tensor& qkv, const Tensor& beta, const Tensor& log_decay) {
   const auto total = static_cast<std::int64_t>(qkv.rows());
   for (std::int64_t done = 0; done < total;) {
-    if (slot_.entries == kDeltaChunk) fold(ops, stream);
-    const std::int64_t rows = std::min(total - done, static_cast<std::int64_t>(kDeltaChunk - slot_.entries));
+    if (slot_.count == kDeltaChunk) fold(ops, stream);
+    const std::int64_t rows = std::min(total - done, static_cast<std::int64_t>(kDeltaChunk - slot_.count));
     ops.delta_net(stream, {.out = out.slice(done, done + rows),
                            .qkv = qkv.slice(done, done + rows),
                            .beta = beta.slice(done, done + rows),
                            .log_decay = log_decay.slice(done, done + rows),
-                           .first = slot_.entries,
+                           .first = slot_.count,
                            .key_heads = spec_.key_heads,
                            .value_heads = spec_.value_heads,
                            .key_dim = spec_.key_dim,
                            .value_dim = spec_.value_dim,
-                           .state = slot_.state.as<float>(),
-                           .entry_keys = slot_.keys.as<float>(),
-                           .entry_values = slot_.values.as<float>(),
-                           .entry_decay = slot_.decay.as<float>()});
-    slot_.entries += static_cast<std::size_t>(rows);
+                           .state = slot_.state->as<float>(),
+                           .entry_keys = entry_keys(slot_),
+                           .entry_values = entry_values(slot_),
+                           .entry_decay = entry_decay(slot_)});
+    slot_.count += static_cast<std::size_t>(rows);
     done += rows;
   }
+  if (slot_.count == kDeltaChunk && !drafting_) fold(ops, stream);
 }
 
 void RecurrentCache::reserve_draft(std::size_t max_rows) {
   assert(!drafting_ && max_rows <= kDeltaChunk);
-  if (previous_.state.size_bytes() == 0 && slot_.entries + max_rows > kDeltaChunk) previous_ = make_slot();
-  const std::size_t channels = spec_.conv_channels();
-  const std::size_t history_bytes = (spec_.taps - 1) * channels * sizeof(float);
-  const std::size_t needed = history_bytes + max_rows * channels * sizeof(float);
-  if (conv_.size_bytes() < needed) {
-    Buffer grown(needed);
-    std::memcpy(grown.data(), conv_.data(), history_bytes);
-    conv_ = std::move(grown);
+  own_entries(slot_);
+  if (slot_.count + max_rows > kDeltaChunk) own_target(previous_);
+  if (conv_->size_bytes() >= conv_bytes(max_rows)) {
+    pool_.make_exclusive(conv_);
+  } else {
+    const BlockRef grown = pool_.take(conv_bytes(max_rows));
+    std::memcpy(grown->data(), conv_->data(), conv_bytes(0));
+    conv_ = grown;
   }
 }
 
 void RecurrentCache::begin_draft() {
   drafting_ = true;
   folded_ = false;
-  draft_entries_ = slot_.entries;
+  draft_count_ = slot_.count;
   conv_draft_rows_ = 0;
 }
 
 void RecurrentCache::commit_draft(std::size_t rows) noexcept {
-  const std::size_t kept = draft_entries_ + rows;
+  const std::size_t kept = draft_count_ + rows;
   if (folded_ && kept <= kDeltaChunk) std::swap(slot_, previous_);
-  slot_.entries = folded_ && kept > kDeltaChunk ? kept - kDeltaChunk : kept;
+  slot_.count = folded_ && kept > kDeltaChunk ? kept - kDeltaChunk : kept;
   const std::size_t channels = spec_.conv_channels();
-  float* conv = conv_.as<float>();
-  std::memmove(conv, conv + rows * channels, (spec_.taps - 1) * channels * sizeof(float));
+  float* conv = conv_->as<float>();
+  std::memmove(conv, conv + rows * channels, conv_bytes(0));
   conv_draft_rows_ = 0;
   drafting_ = false;
   folded_ = false;
 }
 
+RecurrentCache RecurrentCache::fork() const {
+  assert(!drafting_);
+  RecurrentCache copy = *this;
+  copy.previous_ = {};
+  copy.next_state_ = nullptr;
+  if (copy.slot_.count == 0) copy.slot_.entries = nullptr;
+  return copy;
+}
+
 void RecurrentCache::read_state(const device::Ops& ops, device::Stream& stream, float* out) const {
-  ops.delta_fold(stream, fold_call(slot_, out));
+  if (slot_.count == 0)
+    std::memcpy(out, slot_.state->data(), state_bytes());
+  else
+    ops.delta_fold(stream, fold_call(slot_, out));
+}
+
+void RecurrentCache::visit_blocks(const BlockVisitor& visit) const {
+  for (const BlockRef* block :
+       {&slot_.state, &slot_.entries, &previous_.state, &previous_.entries, &next_state_, &conv_})
+    if (*block) visit(*block);
 }
 
 std::size_t RecurrentCache::size_bytes() const {
-  std::size_t total = conv_.size_bytes();
-  for (const Slot* slot : {&slot_, &previous_})
-    total += slot->state.size_bytes() + slot->keys.size_bytes() + slot->values.size_bytes() +
-             slot->decay.size_bytes();
+  std::size_t total = 0;
+  visit_blocks([&](const BlockRef& block) { total += block->size_bytes(); });
   return total;
 }
 

@@ -3,8 +3,9 @@
 
 #include <cstddef>
 
+#include "cache/block_pool.h"
+#include "cache/kv_cache.h"
 #include "cache/layer_spec.h"
-#include "core/buffer.h"
 #include "core/tensor.h"
 #include "device/ops.h"
 
@@ -13,15 +14,19 @@ namespace lanner::cache {
 /// State of one gated delta net layer of one sequence, in open-chunk form: S at the last chunk boundary (an
 /// absolute multiple of 64 positions) and the rows since as (key, pseudo-value, decay) entries. A row is
 /// undone by forgetting its entry; inside a draft a fold goes to a second slot, so the rows before the
-/// boundary can come back too.
+/// boundary can come back too. State, entries and convolution rows are shared with forks until one of them
+/// writes. Between drafts a whole chunk is always folded, so a fork at a boundary holds S alone.
 class RecurrentCache {
  public:
-  explicit RecurrentCache(const RecurrentSpec& spec);
+  RecurrentCache(const RecurrentSpec& spec, const BlockPool& pool);
 
   const RecurrentSpec& spec() const { return spec_; }
   /// The last taps - 1 raw convolution inputs, oldest first: [taps-1, channels]; zeros before the sequence
   /// starts.
   const float* conv_history() const;
+  /// Makes what the next `rows` rows write to this cache's own. Throws Error kOutOfMemory; the state stays
+  /// valid then.
+  void reserve(std::size_t rows);
   /// Takes the raw convolution inputs [T, channels] of rows just computed. In a draft all of them are kept.
   void append_conv(const Tensor& inputs);
   /// Runs the delta rule over rows qkv [T, channels], any T, and appends their entries. out [T, Hv, dv].
@@ -37,30 +42,41 @@ class RecurrentCache {
   /// some layers only; with rows = 0 every layer is back where it was.
   void commit_draft(std::size_t rows) noexcept;
 
+  /// The same state in the same blocks; no draft may be open.
+  RecurrentCache fork() const;
   /// S [Hv, dk, dv] after every appended row, written to out.
   void read_state(const device::Ops& ops, device::Stream& stream, float* out) const;
+  void visit_blocks(const BlockVisitor& visit) const;
   std::size_t size_bytes() const;
 
  private:
   struct Slot {
-    Buffer state;
-    Buffer keys;
-    Buffer values;
-    Buffer decay;
-    std::size_t entries = 0;
+    BlockRef state;  ///< S [Hv, dk, dv]
+    BlockRef
+        entries;  ///< keys [Hk, 64, dk], pseudo-values [Hv, 64, dv], decay [Hv, 64]; may be absent when empty
+    std::size_t count = 0;
   };
 
-  Slot make_slot() const;
+  std::size_t state_bytes() const;
+  std::size_t entry_bytes() const;
+  std::size_t conv_bytes(std::size_t draft_rows) const;
+  float* entry_keys(const Slot& slot) const { return slot.entries->as<float>(); }
+  float* entry_values(const Slot& slot) const;
+  float* entry_decay(const Slot& slot) const;
+  void own_entries(Slot& slot) const;
+  void own_target(Slot& slot) const;
   void fold(const device::Ops& ops, device::Stream& stream);
   device::DeltaFoldCall fold_call(const Slot& slot, float* next_state) const;
 
   RecurrentSpec spec_;
-  Slot slot_;      ///< the open chunk
-  Slot previous_;  ///< the chunk before it, while a draft that crossed the boundary is open
+  BlockPool pool_;
+  Slot slot_;            ///< the open chunk
+  Slot previous_;        ///< the chunk before it, while a draft that crossed the boundary is open
+  BlockRef next_state_;  ///< where a fold goes that may not overwrite the shared S
   bool drafting_ = false;
-  bool folded_ = false;            ///< the open draft crossed a boundary
-  std::size_t draft_entries_ = 0;  ///< entries when the draft began
-  Buffer conv_;                    ///< [taps-1 + draft rows, channels]
+  bool folded_ = false;          ///< the open draft crossed a boundary
+  std::size_t draft_count_ = 0;  ///< entries when the draft began
+  BlockRef conv_;                ///< [taps-1 + draft rows, channels]
   std::size_t conv_draft_rows_ = 0;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cache/sequence_cache.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,28 +14,32 @@ void Draft::commit(std::size_t kept) noexcept {
   if (SequenceCache* cache = std::exchange(cache_, nullptr)) cache->commit_draft(kept);
 }
 
-SequenceCache::SequenceCache(const CacheSpec& spec) {
+SequenceCache::SequenceCache(const CacheSpec& spec, const BlockPool& pool) {
   for (const LayerSpec& layer : spec.layers) {
     if (const auto* full = std::get_if<FullSpec>(&layer))
       layers_.emplace_back(KvCache({.kv_heads = full->kv_heads,
                                     .head_dim = full->head_dim,
                                     .dtype = spec.kv_dtype,
-                                    .window = std::nullopt}));
+                                    .window = std::nullopt},
+                                   pool));
     else if (const auto* sliding = std::get_if<SlidingSpec>(&layer))
       layers_.emplace_back(KvCache({.kv_heads = sliding->kv_heads,
                                     .head_dim = sliding->head_dim,
                                     .dtype = spec.kv_dtype,
-                                    .window = sliding->window}));
+                                    .window = sliding->window},
+                                   pool));
     else if (const auto* recurrent = std::get_if<RecurrentSpec>(&layer))
-      layers_.emplace_back(RecurrentCache(*recurrent));
+      layers_.emplace_back(RecurrentCache(*recurrent, pool));
     else
       layers_.emplace_back(std::get<SharedSpec>(layer));
   }
 }
 
 void SequenceCache::reserve(std::size_t rows) {
-  for (LayerCache& layer : layers_)
-    if (auto* kv = std::get_if<KvCache>(&layer)) kv->reserve(length_ + rows);
+  for (LayerCache& layer : layers_) {
+    if (auto* kv = std::get_if<KvCache>(&layer)) kv->reserve(length_, length_ + rows);
+    if (auto* recurrent = std::get_if<RecurrentCache>(&layer)) recurrent->reserve(rows);
+  }
 }
 
 KvCache& SequenceCache::kv(std::size_t layer) {
@@ -84,12 +90,41 @@ void SequenceCache::commit_draft(std::size_t kept) noexcept {
   retire();
 }
 
+bool SequenceCache::can_truncate(std::size_t length) const {
+  if (length == 0 || length > length_) return false;
+  return std::ranges::all_of(layers_, [&](const LayerCache& layer) {
+    if (const auto* kv = std::get_if<KvCache>(&layer)) return kv->can_truncate(length);
+    return std::holds_alternative<SharedSpec>(layer) || length == length_;
+  });
+}
+
+SequenceCache SequenceCache::fork_at(std::size_t length) const {
+  if (draft_start_) throw Error(ErrorKind::kInternal, "a sequence was forked while its draft is open");
+  if (length != length_ && !can_truncate(length))
+    throw Error(ErrorKind::kInternal,
+                fmt::format("a sequence of {} positions cannot be cut to {}", length_, length));
+  std::vector<LayerCache> layers;
+  for (const LayerCache& layer : layers_) {
+    if (const auto* kv = std::get_if<KvCache>(&layer))
+      layers.emplace_back(kv->fork(length));
+    else if (const auto* recurrent = std::get_if<RecurrentCache>(&layer))
+      layers.emplace_back(recurrent->fork());
+    else
+      layers.push_back(layer);
+  }
+  return SequenceCache(std::move(layers), length);
+}
+
+void SequenceCache::visit_blocks(const BlockVisitor& visit) const {
+  for (const LayerCache& layer : layers_) {
+    if (const auto* kv = std::get_if<KvCache>(&layer)) kv->visit_blocks(visit);
+    if (const auto* recurrent = std::get_if<RecurrentCache>(&layer)) recurrent->visit_blocks(visit);
+  }
+}
+
 std::size_t SequenceCache::size_bytes() const {
   std::size_t total = 0;
-  for (const LayerCache& layer : layers_) {
-    if (const auto* kv = std::get_if<KvCache>(&layer)) total += kv->size_bytes();
-    if (const auto* recurrent = std::get_if<RecurrentCache>(&layer)) total += recurrent->size_bytes();
-  }
+  visit_blocks([&](const BlockRef& block) { total += block->size_bytes(); });
   return total;
 }
 

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "cache/block_pool.h"
 #include "cache/kv_cache.h"
 #include "cache/layer_spec.h"
 #include "cache/recurrent_cache.h"
@@ -30,13 +31,17 @@ class [[nodiscard]] Draft {
 };
 
 /// Everything one sequence remembers, for all layers of a model. A forward asks for room, lets each layer
-/// append its rows at length(), and ends with advance(). Move it only while no Draft is open.
+/// append its rows at length(), and ends with advance(). Move it only while no Draft is open. A fork shares
+/// its memory until one of the two writes, so a snapshot is a fork that nobody continues.
 class SequenceCache {
  public:
   /// The longest draft; a draft crosses at most one chunk boundary of the recurrent layers.
   static constexpr std::size_t kMaxDraft = 64;
 
-  explicit SequenceCache(const CacheSpec& spec);
+  /// Throws Error kOutOfMemory when the pool cannot hold the recurrent layers' state.
+  explicit SequenceCache(const CacheSpec& spec, const BlockPool& pool = BlockPool());
+  SequenceCache(SequenceCache&&) noexcept = default;
+  SequenceCache& operator=(SequenceCache&&) noexcept = default;
 
   /// Committed positions, plus provisional ones while a draft is open.
   std::size_t length() const { return length_; }
@@ -49,6 +54,17 @@ class SequenceCache {
   void advance(std::size_t rows);
   /// std::nullopt when max_tokens > kMaxDraft, a draft is open, or memory is short (an expected outcome).
   std::optional<Draft> begin_draft(std::size_t max_tokens);
+
+  /// A sequence with the same positions, in the same memory. Throws Error kInternal while a draft is open.
+  SequenceCache fork() const { return fork_at(length_); }
+  /// True when every layer can go on from `length` <= length(): a sliding layer while its window is still
+  /// there, a recurrent layer only where it stands. Length 0 never counts: that is a new sequence.
+  bool can_truncate(std::size_t length) const;
+  /// A sequence of the first `length` positions, in the same memory. Throws Error kInternal unless
+  /// can_truncate(length), and while a draft is open.
+  SequenceCache fork_at(std::size_t length) const;
+  void visit_blocks(const BlockVisitor& visit) const;
+  /// Bytes of every block it holds, shared ones included.
   std::size_t size_bytes() const;
 
  private:
@@ -57,6 +73,8 @@ class SequenceCache {
   void retire();
 
   using LayerCache = std::variant<KvCache, RecurrentCache, SharedSpec>;
+  explicit SequenceCache(std::vector<LayerCache> layers, std::size_t length)
+      : layers_(std::move(layers)), length_(length) {}
   std::vector<LayerCache> layers_;
   std::size_t length_ = 0;
   std::optional<std::size_t> draft_start_;
