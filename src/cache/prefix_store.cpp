@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "cache/prefix_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace lanner::cache {
+namespace {
+
+/// A node of the subtree whose snapshot can be cut to `length`, or none. Any of them holds the same bits.
+PrefixNode* find_cuttable(PrefixNode& subtree, std::size_t length) {
+  std::vector<PrefixNode*> open = {&subtree};
+  while (!open.empty()) {
+    PrefixNode& node = *open.back();
+    open.pop_back();
+    if (node.checkpoint && node.checkpoint->cache.can_truncate(length)) return &node;
+    for (const auto& [token, child] : node.children) open.push_back(child.get());
+  }
+  return nullptr;
+}
+
+/// Where a checkpoint stands in the order of eviction: lower goes first.
+std::uint64_t rank(const Checkpoint& checkpoint) {
+  const auto kind = static_cast<std::uint64_t>(checkpoint.kind);
+  return checkpoint.last_used + kind * PrefixStore::kAgePerClass;
+}
+
+struct Usable {
+  PrefixNode* node = nullptr;
+  std::size_t length = 0;
+};
+
+/// The snapshot of use at the most positions up to `limit`, which all of `match` shares.
+Usable find_usable(const PrefixTree::Match& match, std::size_t limit) {
+  if (limit == 0) return {};
+  PrefixNode* above = match.below;  // the deepest node whose whole subtree shares `limit` tokens
+  for (PrefixNode* node : match.path)
+    if (node->length >= limit) {
+      above = node;
+      break;
+    }
+  if (PrefixNode* node = find_cuttable(*above, limit)) return {node, limit};
+  for (auto node = match.path.rbegin(); node != match.path.rend(); ++node)
+    if ((*node)->checkpoint && (*node)->length <= limit) return {*node, (*node)->length};
+  return {};
+}
+
+}  // namespace
+
+PrefixLookup PrefixStore::find(const PrefixKey& key, std::span<const TokenId> ids, std::size_t at_most) {
+  ++counters_.lookups;
+  const auto tree = trees_.find(key);
+  if (tree == trees_.end()) return {};
+  const PrefixTree::Match match = tree->second.match(ids);
+  const std::size_t limit = std::min(match.length, at_most);
+  const Usable usable = find_usable(match, limit);
+  PrefixLookup found;
+  if (usable.node != nullptr) {
+    found.length = usable.length;
+    found.cache = usable.node->checkpoint->cache.fork_at(usable.length);
+    touch(tree->second, *usable.node, usable.node->checkpoint->kind);
+    ++counters_.hits;
+    counters_.reused_tokens += usable.length;
+  }
+  if (limit - found.length >= kBranchGap)
+    found.branch_point = limit / device::kDeltaChunk * device::kDeltaChunk;
+  return found;
+}
+
+void PrefixStore::insert(const PrefixKey& key, std::span<const TokenId> ids, const SequenceCache& sequence,
+                         CheckpointClass kind) {
+  if (ids.empty() || sequence.length() != ids.size())
+    throw Error(ErrorKind::kInternal, fmt::format("a snapshot of {} positions was stored under {} tokens",
+                                                  sequence.length(), ids.size()));
+  SequenceCache snapshot = sequence.fork();
+  if (snapshot.size_bytes() > capacity_bytes_) return;
+  PrefixTree& tree = trees_[key];
+  PrefixNode& node = tree.node_at(ids);
+  if (node.checkpoint) return touch(tree, node, std::max(kind, node.checkpoint->kind));
+  hold(snapshot);
+  node.checkpoint.emplace(Checkpoint{.cache = std::move(snapshot), .kind = kind, .last_used = 0});
+  touch(tree, node, kind);
+  limit_branch(node);
+  while (size_bytes_ > capacity_bytes_) evict_one();
+}
+
+void PrefixStore::touch(PrefixTree& tree, PrefixNode& node, CheckpointClass kind) {
+  Checkpoint& checkpoint = *node.checkpoint;
+  if (checkpoint.last_used > 0) order_.erase(rank(checkpoint));
+  checkpoint.kind = kind;
+  checkpoint.last_used = ++clock_;
+  while (!order_.emplace(rank(checkpoint), Place{&tree, &node}).second) checkpoint.last_used = ++clock_;
+}
+
+void PrefixStore::hold(const SequenceCache& cache) {
+  cache.visit_blocks([&](const BlockRef& block) {
+    if (++holders_[block.get()] == 1) size_bytes_ += block->size_bytes();
+  });
+}
+
+void PrefixStore::release(const SequenceCache& cache) {
+  cache.visit_blocks([&](const BlockRef& block) {
+    const auto holders = holders_.find(block.get());
+    if (--holders->second > 0) return;
+    holders_.erase(holders);
+    size_bytes_ -= block->size_bytes();
+  });
+}
+
+void PrefixStore::drop(std::map<std::uint64_t, Place>::iterator victim) {
+  const auto [tree, node] = victim->second;
+  order_.erase(victim);
+  release(node->checkpoint->cache);
+  node->checkpoint.reset();
+  tree->prune(*node);
+  ++counters_.evictions;
+}
+
+bool PrefixStore::evict_one() {
+  if (order_.empty()) return false;
+  PrefixTree* const tree = order_.begin()->second.tree;
+  drop(order_.begin());
+  if (tree->empty())
+    trees_.erase(std::ranges::find_if(trees_, [&](const auto& entry) { return &entry.second == tree; }));
+  return true;
+}
+
+void PrefixStore::limit_branch(const PrefixNode& newest) {
+  std::size_t count = 0;
+  std::optional<std::uint64_t> first;
+  for (const PrefixNode* node = &newest; node != nullptr; node = node->parent) {
+    if (!node->checkpoint) continue;
+    ++count;
+    if (node != &newest && (!first || rank(*node->checkpoint) < *first)) first = rank(*node->checkpoint);
+  }
+  if (count > kMaxPerBranch) drop(order_.find(*first));
+}
+
+void PrefixStore::remove_tree(std::map<PrefixKey, PrefixTree>::iterator tree) {
+  for (auto place = order_.begin(); place != order_.end();) {
+    const auto next = std::next(place);
+    if (place->second.tree == &tree->second) drop(place);
+    place = next;
+  }
+  trees_.erase(tree);
+}
+
+void PrefixStore::forget(const PrefixKey& key) {
+  if (const auto tree = trees_.find(key); tree != trees_.end()) remove_tree(tree);
+}
+
+void PrefixStore::forget_adapters(const std::string& adapters) {
+  for (auto tree = trees_.begin(); tree != trees_.end();) {
+    const auto next = std::next(tree);
+    if (tree->first.adapters == adapters) remove_tree(tree);
+    tree = next;
+  }
+}
+
+void PrefixStore::clear() {
+  while (!trees_.empty()) remove_tree(trees_.begin());
+}
+
+PrefixStoreStats PrefixStore::stats() const {
+  PrefixStoreStats now = counters_;
+  now.checkpoints = order_.size();
+  now.size_bytes = size_bytes_;
+  return now;
+}
+
+}  // namespace lanner::cache
