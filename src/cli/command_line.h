@@ -14,6 +14,7 @@
 #include "cli/perplexity_command.h"
 #include "cli/quantize_command.h"
 #include "cli/run_command.h"
+#include "cli/synth_command.h"
 #include "cli/tokenize_command.h"
 
 namespace lanner::cli {
@@ -47,6 +48,7 @@ class CommandLine {
   PerplexityOptions perplexity_;
   LogitsOptions logits_;
   QuantizeArguments quantize_;
+  SynthArguments synth_;
   CompletionOptions completion_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lanner::cli {
@@ -19,5 +20,8 @@ struct ModelPlaces {
 /// The checkpoint folder a user means: a path, a Hugging Face id, or the embedded default when `text` is
 /// empty. Throws Error kNotFound saying where it looked.
 std::filesystem::path find_model_folder(const std::string& text, const ModelPlaces& places);
+
+/// The folder of an embedded model ("tale-gemma4"). Throws Error kNotFound saying where it looked.
+std::filesystem::path find_embedded_model(std::string_view name, const ModelPlaces& places);
 
 }  // namespace lanner::cli
