@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <cstring>
 
 #include "core/error.h"
 
@@ -29,10 +28,11 @@ struct PoolLedger {
   }
 };
 
-Block::Block(std::shared_ptr<PoolLedger> ledger, std::size_t size_bytes) : ledger_(std::move(ledger)) {
+Block::Block(std::shared_ptr<PoolLedger> ledger, std::size_t size_bytes, Memory& memory)
+    : ledger_(std::move(ledger)) {
   ledger_->add(size_bytes);
   try {
-    memory_ = Buffer(size_bytes);
+    memory_ = Buffer(size_bytes, memory);
   } catch (...) {
     ledger_->used_bytes -= size_bytes;
     throw;
@@ -41,18 +41,19 @@ Block::Block(std::shared_ptr<PoolLedger> ledger, std::size_t size_bytes) : ledge
 
 Block::~Block() { ledger_->used_bytes -= memory_.size_bytes(); }
 
-BlockPool::BlockPool(std::size_t capacity_bytes) : ledger_(std::make_shared<PoolLedger>(capacity_bytes)) {}
+BlockPool::BlockPool(std::size_t capacity_bytes, Memory& memory)
+    : ledger_(std::make_shared<PoolLedger>(capacity_bytes)), memory_(&memory) {}
 
 BlockRef BlockPool::take(std::size_t size_bytes) const {
   // Zeroed: a masked key's score is discarded, but 0 * NaN from stale memory would survive in a value sum.
-  BlockRef block = std::make_shared<Block>(ledger_, size_bytes);
-  std::memset(block->data(), 0, size_bytes);
+  BlockRef block = std::make_shared<Block>(ledger_, size_bytes, *memory_);
+  memory_->zero(block->data(), size_bytes);
   return block;
 }
 
 BlockRef BlockPool::copy(const Block& block) const {
-  BlockRef copied = std::make_shared<Block>(ledger_, block.size_bytes());
-  std::memcpy(copied->data(), block.data(), block.size_bytes());
+  BlockRef copied = std::make_shared<Block>(ledger_, block.size_bytes(), *memory_);
+  memory_->copy(copied->data(), block.data(), block.size_bytes());
   return copied;
 }
 

@@ -16,7 +16,7 @@ struct PoolLedger;
 /// between sequences and snapshots; whoever writes to it must be its only holder.
 class Block {
  public:
-  Block(std::shared_ptr<PoolLedger> ledger, std::size_t size_bytes);
+  Block(std::shared_ptr<PoolLedger> ledger, std::size_t size_bytes, Memory& memory);
   ~Block();
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
@@ -44,7 +44,7 @@ class BlockPool {
  public:
   static constexpr std::size_t kUnlimited = SIZE_MAX;
 
-  explicit BlockPool(std::size_t capacity_bytes = kUnlimited);
+  explicit BlockPool(std::size_t capacity_bytes = kUnlimited, Memory& memory = host_memory());
 
   /// A block of zeros. Throws Error kOutOfMemory when the cap or the machine's memory does not allow it.
   BlockRef take(std::size_t size_bytes) const;
@@ -55,12 +55,15 @@ class BlockPool {
     if (is_shared(block)) block = copy(*block);
   }
 
+  /// Where the blocks live.
+  Memory& memory() const { return *memory_; }
   std::size_t capacity_bytes() const;
   std::size_t used_bytes() const;
   std::size_t peak_bytes() const;  ///< the most that was ever in use
 
  private:
   std::shared_ptr<PoolLedger> ledger_;
+  Memory* memory_;
 };
 
 }  // namespace lanner::cache

@@ -39,9 +39,10 @@ void KvCache::reserve(std::size_t begin, std::size_t end) {
   }
 }
 
-void KvCache::write(const device::Ops& ops, const Tensor& k, const Tensor& v, std::size_t position) {
-  ops.write_kv(key_blocks_, first_block_, geometry_.dtype, k, position);
-  ops.write_kv(value_blocks_, first_block_, geometry_.dtype, v, position);
+void KvCache::write(const device::Ops& ops, device::Stream& stream, const Tensor& k, const Tensor& v,
+                    std::size_t position) {
+  ops.write_kv(stream, {key_blocks_, first_block_, geometry_.dtype}, k, position);
+  ops.write_kv(stream, {value_blocks_, first_block_, geometry_.dtype}, v, position);
 }
 
 device::KvBlocks KvCache::blocks() const {

@@ -36,7 +36,8 @@ class KvCache {
   /// last written position. Throws Error kOutOfMemory; contents stay valid then.
   void reserve(std::size_t begin, std::size_t end);
   /// Writes k and v [T, kv_heads, head_dim] at [position, position + T), which must be reserved.
-  void write(const device::Ops& ops, const Tensor& k, const Tensor& v, std::size_t position);
+  void write(const device::Ops& ops, device::Stream& stream, const Tensor& k, const Tensor& v,
+             std::size_t position);
   device::KvBlocks blocks() const;
   /// The first position a query at `position` can see.
   std::size_t visible_from(std::size_t position) const;

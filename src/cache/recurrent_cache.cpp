@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 
 #include "core/error.h"
 
@@ -63,24 +62,20 @@ void RecurrentCache::reserve(std::size_t rows) {
   if (folds && !drafting_ && is_shared(slot_.state) && !next_state_) next_state_ = pool_.take(state_bytes());
 }
 
-void RecurrentCache::append_conv(const Tensor& inputs) {
+void RecurrentCache::append_conv(const device::Ops& ops, device::Stream& stream, const Tensor& inputs) {
   const std::size_t channels = spec_.conv_channels();
   const std::size_t history = spec_.taps - 1;
   const std::size_t rows = inputs.rows();
-  const float* in = inputs.floats().data();
-  if (drafting_) {
-    if (conv_bytes(conv_draft_rows_ + rows) > conv_->size_bytes())
-      throw Error(ErrorKind::kInternal, "a draft grew past the rows it reserved");
-    std::memcpy(conv_->as<float>() + (history + conv_draft_rows_) * channels, in,
-                rows * channels * sizeof(float));
-    conv_draft_rows_ += rows;
+  if (!drafting_) {
+    ops.push_history(stream, conv_->as<float>(), history, inputs);
     return;
   }
-  const std::size_t fresh = std::min(rows, history);
-  float* kept = conv_->as<float>();
-  std::memmove(kept, kept + fresh * channels, (history - fresh) * channels * sizeof(float));
-  std::memcpy(kept + (history - fresh) * channels, in + (rows - fresh) * channels,
-              fresh * channels * sizeof(float));
+  if (conv_bytes(conv_draft_rows_ + rows) > conv_->size_bytes())
+    throw Error(ErrorKind::kInternal, "a draft grew past the rows it reserved");
+  Tensor kept = inputs;
+  kept.data = conv_->as<float>() + (history + conv_draft_rows_) * channels;
+  ops.copy(stream, kept, inputs);
+  conv_draft_rows_ += rows;
 }
 
 device::DeltaFoldCall RecurrentCache::fold_call(const Slot& slot, float* next_state) const {
@@ -145,7 +140,7 @@ void RecurrentCache::reserve_draft(std::size_t max_rows) {
     pool_.make_exclusive(conv_);
   } else {
     const BlockRef grown = pool_.take(conv_bytes(max_rows));
-    std::memcpy(grown->data(), conv_->data(), conv_bytes(0));
+    pool_.memory().copy(grown->data(), conv_->data(), conv_bytes(0));
     conv_ = grown;
   }
 }
@@ -162,8 +157,8 @@ void RecurrentCache::commit_draft(std::size_t rows) noexcept {
   if (folded_ && kept <= kDeltaChunk) std::swap(slot_, previous_);
   slot_.count = folded_ && kept > kDeltaChunk ? kept - kDeltaChunk : kept;
   const std::size_t channels = spec_.conv_channels();
-  float* conv = conv_->as<float>();
-  std::memmove(conv, conv + rows * channels, conv_bytes(0));
+  if (rows > 0)
+    pool_.memory().copy(conv_->data(), conv_->data() + rows * channels * sizeof(float), conv_bytes(0));
   conv_draft_rows_ = 0;
   drafting_ = false;
   folded_ = false;
@@ -180,7 +175,7 @@ RecurrentCache RecurrentCache::fork() const {
 
 void RecurrentCache::read_state(const device::Ops& ops, device::Stream& stream, float* out) const {
   if (slot_.count == 0)
-    std::memcpy(out, slot_.state->data(), state_bytes());
+    pool_.memory().copy(reinterpret_cast<std::byte*>(out), slot_.state->data(), state_bytes());
   else
     ops.delta_fold(stream, fold_call(slot_, out));
 }

@@ -28,7 +28,7 @@ class RecurrentCache {
   /// valid then.
   void reserve(std::size_t rows);
   /// Takes the raw convolution inputs [T, channels] of rows just computed. In a draft all of them are kept.
-  void append_conv(const Tensor& inputs);
+  void append_conv(const device::Ops& ops, device::Stream& stream, const Tensor& inputs);
   /// Runs the delta rule over rows qkv [T, channels], any T, and appends their entries. out [T, Hv, dv].
   void append_delta(const device::Ops& ops, device::Stream& stream, const Tensor& out, const Tensor& qkv,
                     const Tensor& beta, const Tensor& log_decay);

@@ -22,7 +22,7 @@ void* Arena::allocate(std::size_t size_bytes) {
   }
   if (block_ == blocks_.size()) {
     const std::size_t grown = blocks_.empty() ? kMinBlockBytes : blocks_.back().size_bytes() * 2;
-    blocks_.emplace_back(std::max(bytes, grown));
+    blocks_.emplace_back(std::max(bytes, grown), *memory_);
   }
   void* memory = blocks_[block_].data() + used_bytes_;
   used_bytes_ += bytes;
@@ -31,7 +31,7 @@ void* Arena::allocate(std::size_t size_bytes) {
 
 Tensor Arena::floats(const Shape& shape) {
   const auto count = static_cast<std::size_t>(shape.element_count());
-  return {allocate(count * sizeof(float)), DType::kF32, shape, DeviceKind::kCpu};
+  return {allocate(count * sizeof(float)), DType::kF32, shape, memory_->kind()};
 }
 
 std::size_t Arena::capacity_bytes() const {

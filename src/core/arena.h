@@ -19,7 +19,8 @@ class Arena {
     std::size_t used_bytes = 0;
   };
 
-  Arena() = default;
+  /// Takes its blocks from `memory`, which must outlive it.
+  explicit Arena(Memory& memory = host_memory()) : memory_(&memory) {}
   Arena(Arena&&) = default;
   Arena& operator=(Arena&&) = default;
 
@@ -38,6 +39,7 @@ class Arena {
   std::size_t capacity_bytes() const;
 
  private:
+  Memory* memory_;
   std::vector<Buffer> blocks_;
   std::size_t block_ = 0;
   std::size_t used_bytes_ = 0;

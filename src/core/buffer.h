@@ -4,22 +4,28 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/memory.h"
+
 namespace lanner {
 
-/// Owns a block of CPU memory aligned to 64 bytes. Move-only.
+/// Owns a block of one memory, aligned to 64 bytes. Move-only.
 class Buffer {
  public:
   static constexpr std::size_t kAlignment = 64;
 
   Buffer() = default;
-  /// Uninitialised bytes; throws Error kOutOfMemory naming the size. Zero bytes give an empty buffer.
-  explicit Buffer(std::size_t size_bytes);
+  /// Uninitialised bytes; throws Error kOutOfMemory naming the size. Zero bytes give an empty buffer. The
+  /// memory must outlive the buffer.
+  explicit Buffer(std::size_t size_bytes, Memory& memory = host_memory());
   /// All bytes zero.
-  static Buffer zeroed(std::size_t size_bytes);
+  static Buffer zeroed(std::size_t size_bytes, Memory& memory = host_memory());
   ~Buffer();
   Buffer(Buffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_bytes_(std::exchange(other.size_bytes_, 0)) {}
+      : memory_(other.memory_),
+        data_(std::exchange(other.data_, nullptr)),
+        size_bytes_(std::exchange(other.size_bytes_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(memory_, other.memory_);
     std::swap(data_, other.data_);
     std::swap(size_bytes_, other.size_bytes_);
     return *this;
@@ -35,6 +41,7 @@ class Buffer {
   }
 
  private:
+  Memory* memory_ = nullptr;
   std::byte* data_ = nullptr;
   std::size_t size_bytes_ = 0;
 };

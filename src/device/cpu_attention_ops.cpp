@@ -6,13 +6,13 @@
 
 namespace lanner::device::cpu {
 
-void write_kv(std::span<void* const> blocks, std::size_t first_block, DType dtype, const Tensor& x,
-              std::size_t position) {
+void write_kv(Stream& /*stream*/, const KvTarget& target, const Tensor& x, std::size_t position) {
   check_shape(x.shape.rank() == 3, "write_kv", x);
   const auto rows = static_cast<std::size_t>(x.shape[0]);
-  check_shape((position + rows + kernels::kKvBlock - 1) / kernels::kKvBlock <= first_block + blocks.size(),
+  check_shape((position + rows + kernels::kKvBlock - 1) / kernels::kKvBlock <=
+                  target.first_block + target.blocks.size(),
               "write_kv", x);
-  kernels::write_kv_rows(blocks.data(), first_block, dtype, x.floats().data(), rows,
+  kernels::write_kv_rows(target.blocks.data(), target.first_block, target.dtype, x.floats().data(), rows,
                          static_cast<std::size_t>(x.shape[1]), x.columns(), position);
 }
 

@@ -19,7 +19,8 @@ void causal_conv(Stream& stream, const Tensor& out, const Tensor& x, const float
   });
 }
 
-void delta_net_gates(const Tensor& b, const Tensor& a, const Tensor& a_log, const Tensor& dt_bias) {
+void delta_net_gates(Stream& /*stream*/, const Tensor& b, const Tensor& a, const Tensor& a_log,
+                     const Tensor& dt_bias) {
   check_shape(a.shape == b.shape && a_log.element_count() == a.shape.back(), "delta_net_gates", a);
   check_shape(dt_bias.element_count() == a.shape.back(), "delta_net_gates", dt_bias);
   kernels::delta_net_gates(b.floats().data(), a.floats().data(), b.floats().data(), a.floats().data(),

@@ -28,10 +28,16 @@ ExpertRows group_by_expert(std::span<const std::int32_t> experts, std::size_t n_
 
 }  // namespace
 
-void route(std::span<std::int32_t> experts, std::span<float> weights, const Tensor& logits, std::size_t k) {
-  check_shape(experts.size() == logits.rows() * k && weights.size() == experts.size(), "route", logits);
-  kernels::route_top_k(experts.data(), weights.data(), logits.floats().data(), logits.rows(),
-                       logits.columns(), k);
+void route(Stream& /*stream*/, const RouteCall& call) {
+  const Tensor& logits = call.logits;
+  check_shape(call.experts.size() == logits.rows() * call.k && call.weights.size() == call.experts.size(),
+              "route", logits);
+  kernels::route_top_k(call.experts.data(), call.weights.data(), logits.floats().data(), logits.rows(),
+                       logits.columns(), call.k);
+  if (call.expert_scale.data == nullptr) return;
+  check_shape(call.expert_scale.element_count() == logits.shape.back(), "route", call.expert_scale);
+  for (std::size_t i = 0; i < call.weights.size(); ++i)
+    call.weights[i] *= call.expert_scale.floats()[static_cast<std::size_t>(call.experts[i])];
 }
 
 void experts(Stream& stream, Arena& arena, const ExpertsCall& call) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
 
 #include "device/cpu_op_functions.h"
 #include "device/shape_check.h"
@@ -64,6 +65,22 @@ void gated_rms_norm(Stream& stream, const Tensor& out, const Tensor& x, const Te
   });
 }
 
+void rope_tables(Stream& stream, const Tensor& cos, const Tensor& sin, const RopeAngles& angles) {
+  const std::size_t frequencies = angles.inverse_frequencies.size();
+  check_shape(same_shape(cos, sin) && cos.rows() == angles.positions.size() && cos.columns() == frequencies &&
+                  angles.axes.size() == frequencies,
+              "rope_tables", cos);
+  stream.pool().split(cos.rows(), row_grain(32 * frequencies), [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t t = begin; t < end; ++t)
+      for (std::size_t f = 0; f < frequencies; ++f) {
+        const auto index = static_cast<float>(angles.positions[t][angles.axes[f]]);
+        const float angle = index * angles.inverse_frequencies[f];
+        cos.row(t)[f] = std::cos(angle) * angles.amplitude;
+        sin.row(t)[f] = std::sin(angle) * angles.amplitude;
+      }
+  });
+}
+
 void rope(Stream& stream, const Tensor& x, const Tensor& cos, const Tensor& sin, const RopeShape& shape) {
   const auto rows = static_cast<std::size_t>(x.shape[0]);
   check_shape(x.shape.rank() == 3 && x.columns() == shape.head_dim, "rope", x);
@@ -112,6 +129,19 @@ void sigmoid_mul(Stream& stream, const Tensor& out, const Tensor& x, const Tenso
   split_rows(stream, x, [&](std::size_t first, std::size_t count) {
     stream.kernels().sigmoid_mul(out.floats().subspan(first, count), x.floats().subspan(first, count),
                                  gate.floats().subspan(first, count));
+  });
+}
+
+void gate_rows(Stream& stream, const Tensor& out, const Tensor& x, const Tensor& gate) {
+  check_shape(same_shape(out, x) && static_cast<std::size_t>(gate.element_count()) == x.rows(), "gate_rows",
+              gate);
+  const std::size_t columns = x.columns();
+  stream.pool().split(x.rows(), row_grain(columns), [&](std::size_t begin, std::size_t end, int thread) {
+    const std::span<float> wide(stream.scratch(thread, columns), columns);
+    for (std::size_t t = begin; t < end; ++t) {
+      std::ranges::fill(wide, gate.floats()[t]);
+      stream.kernels().sigmoid_mul(out.row(t), x.row(t), wide);
+    }
   });
 }
 

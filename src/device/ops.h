@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -26,10 +27,25 @@ struct RopeShape {
   std::size_t pair_offset = 0;
 };
 
+/// What a rotary embedding turns by: row t, frequency f by positions[t][axes[f]] * inverse_frequencies[f].
+struct RopeAngles {
+  std::span<const float> inverse_frequencies;              ///< [F]
+  std::span<const std::uint8_t> axes;                      ///< [F], each 0, 1 or 2
+  std::span<const std::array<std::int32_t, 3>> positions;  ///< [T]
+  float amplitude = 1;                                     ///< multiplies cosines and sines
+};
+
 /// Blocks of 64 positions that hold one sequence's keys and values of one layer.
 struct KvBlocks {
   std::span<void* const> keys;
   std::span<void* const> values;
+  std::size_t first_block = 0;
+  DType dtype = DType::kF32;
+};
+
+/// Blocks of keys, or of values, that rows are written to.
+struct KvTarget {
+  std::span<void* const> blocks;
   std::size_t first_block = 0;
   DType dtype = DType::kF32;
 };
@@ -102,11 +118,25 @@ struct ExpertsCall {
   GatedActivation activation = GatedActivation::kSilu;
 };
 
-/// Every operation a layer may call, for one device; filled once by cpu_ops(). Shapes are checked in every
-/// build (Error kInternal). Rows never influence each other, so any packing of rows gives the same bits.
+/// Top-k routing of rows. The outputs lie in the device's memory.
+struct RouteCall {
+  std::span<std::int32_t> experts;  ///< [T, K], ascending within a row
+  std::span<float> weights;         ///< [T, K]
+  Tensor logits;                    ///< [T, E]
+  Tensor expert_scale;  ///< [E], multiplies the weights after they were renormalised; may be empty
+  std::size_t k = 0;
+};
+
+class CudaDevice;
+
+/// Every operation a layer may call, for one device; filled once by cpu_ops() or cuda_ops(). Shapes are
+/// checked in every build (Error kInternal). Rows never influence each other, so any packing of rows gives
+/// the same bits. On a GPU operations are queued; host_floats() waits for them.
 struct Ops {
-  std::string_view device;  ///< "cpu/avx2"
+  std::string_view device;  ///< "cpu/avx2", "cuda:0"
   Isa isa = Isa::kReference;
+  Memory* memory = &host_memory();  ///< where tensors, weights and caches of this device live
+  CudaDevice* cuda = nullptr;       ///< the GPU of cuda_ops(), which outlives the table
 
   /// out[t] = table[ids[t]] * scale
   void (*embed)(Stream&, const Tensor& out, const Matrix& table, std::span<const TokenId> ids, float scale);
@@ -117,31 +147,46 @@ struct Ops {
                   float scale);
   void (*gated_rms_norm)(Stream&, const Tensor& out, const Tensor& x, const Tensor& z, const Tensor& w,
                          float eps);
+  /// cos, sin [T, F]; angles in float, as the reference computes them.
+  void (*rope_tables)(Stream&, const Tensor& cos, const Tensor& sin, const RopeAngles& angles);
   /// x [T, H, D] in place; cos, sin [T, F].
   void (*rope)(Stream&, const Tensor& x, const Tensor& cos, const Tensor& sin, const RopeShape& shape);
   void (*add)(Stream&, const Tensor& out, const Tensor& a, const Tensor& b);
   void (*scale)(Stream&, const Tensor& out, const Tensor& x, float factor);
   void (*gated_activation)(Stream&, const Tensor& out, const Tensor& gate, const Tensor& up, GatedActivation);
   void (*sigmoid_mul)(Stream&, const Tensor& out, const Tensor& x, const Tensor& gate);
+  /// out[t] = x[t] * sigmoid(gate[t]); x, out [T, D], gate [T, 1]
+  void (*gate_rows)(Stream&, const Tensor& out, const Tensor& x, const Tensor& gate);
   void (*softcap)(Stream&, const Tensor& out, const Tensor& x, float cap);
+  /// out = x, of equal element count.
+  void (*copy)(Stream&, const Tensor& out, const Tensor& x);
+  /// out[i] = x[rows[i]]
+  void (*take_rows)(Stream&, const Tensor& out, const Tensor& x, std::span<const std::size_t> rows);
+  /// first[i] = pairs[2i], second[i] = pairs[2i+1]; first, second [N, D], pairs [2N, D]
+  void (*split_pairs)(Stream&, const Tensor& first, const Tensor& second, const Tensor& pairs);
+  /// out[b, a] = x[a, b]; x [A, B, D], out [B, A, D]
+  void (*swap_axes)(Stream&, const Tensor& out, const Tensor& x);
+  /// history [H, C] becomes the last H rows of history followed by x [T, C].
+  void (*push_history)(Stream&, float* history, std::size_t history_rows, const Tensor& x);
+  /// The values of a float tensor on the host, once everything queued before is done. Valid until the next
+  /// call.
+  std::span<float> (*host_floats)(Stream&, const Tensor& x);
   /// Products of one input x [T, K] with several matrices.
   void (*linear)(Stream&, std::span<const LinearCall> calls, const Tensor& x);
   /// out [T, N] = act(x gateᵀ) * (x upᵀ)
   void (*gated_linear)(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
                        GatedActivation);
   /// Stores x [T, heads, D] at positions [position, position+T) of the blocks.
-  void (*write_kv)(std::span<void* const> blocks, std::size_t first_block, DType dtype, const Tensor& x,
-                   std::size_t position);
+  void (*write_kv)(Stream&, const KvTarget& target, const Tensor& x, std::size_t position);
   void (*attention)(Stream&, const AttentionCall& call);
   /// x, out [T, C]; history [taps-1, C]; w [taps, C].
   void (*causal_conv)(Stream&, const Tensor& out, const Tensor& x, const float* history, const Tensor& w);
   /// beta and log_decay [T, H] from the projections b and a, in place.
-  void (*delta_net_gates)(const Tensor& b, const Tensor& a, const Tensor& a_log, const Tensor& dt_bias);
+  void (*delta_net_gates)(Stream&, const Tensor& b, const Tensor& a, const Tensor& a_log,
+                          const Tensor& dt_bias);
   void (*delta_net)(Stream&, const DeltaNetCall& call);
   void (*delta_fold)(Stream&, const DeltaFoldCall& call);
-  /// experts and weights [T, K] from router logits [T, E].
-  void (*route)(std::span<std::int32_t> experts, std::span<float> weights, const Tensor& logits,
-                std::size_t k);
+  void (*route)(Stream&, const RouteCall& call);
   void (*experts)(Stream&, Arena&, const ExpertsCall& call);
 };
 

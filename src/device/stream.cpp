@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "device/stream.h"
 
+#include "device/ops.h"
+
 namespace lanner::device {
+
+Stream::Stream(const Ops& ops, int threads) : Stream(cpu_kernels(ops.isa), threads) { cuda_ = ops.cuda; }
 
 Stream::Stream(const CpuKernels& kernels, int threads)
     : kernels_(kernels), pool_(threads), scratch_(static_cast<std::size_t>(threads)) {}

@@ -10,12 +10,19 @@
 
 namespace lanner::device {
 
+class CudaDevice;
+struct Ops;
+
 /// The order in which one engine's operations run, and what they run with. On the CPU: a thread pool, the
 /// kernels bound for its instruction set, and scratch for each thread. Used from one thread at a time.
 class Stream {
  public:
+  /// For the operations of a table, on whichever device.
+  Stream(const Ops& ops, int threads);
   Stream(const CpuKernels& kernels, int threads);
 
+  /// The GPU that the operations are queued on; not set on the CPU.
+  CudaDevice& cuda() { return *cuda_; }
   ThreadPool& pool() { return pool_; }
   const CpuKernels& kernels() const { return kernels_; }
   /// Scratch of one pool thread, kept between calls and grown on demand. Contents do not survive an
@@ -25,6 +32,7 @@ class Stream {
   std::byte* shared_scratch(std::size_t size_bytes);
 
  private:
+  CudaDevice* cuda_ = nullptr;
   const CpuKernels& kernels_;
   ThreadPool pool_;
   std::vector<Buffer> scratch_;

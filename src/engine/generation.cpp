@@ -28,6 +28,7 @@ Generation::Generation(const LoadedModel& model, device::Stream& stream, Generat
       stream_(stream),
       request_(std::move(request)),
       cache_(cache_spec(model.model())),
+      arena_(*model.ops().memory),
       sampler_(request_.sampling,
                {.vocabulary = model.tokenizer().vocab_size(), .suppressed = model.defaults().suppressed}),
       tokens_(request_.prompt) {
@@ -79,7 +80,7 @@ std::optional<TokenId> Generation::next() {
       feed(std::span(tokens_).subspan(fed_), prompt ? layers::Phase::kPrompt : layers::Phase::kDecode);
   if (!logits) return std::nullopt;
   fed_ = tokens_.size();
-  const TokenId token = sampler_.choose(logits->floats(), tokens_, tokens_.size());
+  const TokenId token = sampler_.choose(model_.ops().host_floats(stream_, *logits), tokens_, tokens_.size());
   (prompt ? timings_.prompt_seconds : timings_.decode_seconds) += seconds_since(start);
   if (prompt) timings_.prompt_tokens = tokens_.size();
   if (std::ranges::binary_search(model_.defaults().stop_ids, token)) {

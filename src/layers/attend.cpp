@@ -16,7 +16,7 @@ void append_kv(Step& step, std::size_t layer, const Tensor& k, const Tensor& v) 
   for (std::size_t g = 0; g < step.groups().size(); ++g) {
     cache::SequenceCache& cache = *step.groups()[g].cache;
     const Packing::Range range = step.all().groups[g];
-    cache.kv(layer).write(step.ops, part(k, range), part(v, range), cache.length());
+    cache.kv(layer).write(step.ops, step.stream, part(k, range), part(v, range), cache.length());
   }
 }
 

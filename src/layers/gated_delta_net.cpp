@@ -9,7 +9,7 @@ Tensor GatedDeltaNet::operator()(Step& step, const Tensor& x, std::size_t layer)
   const auto rows = static_cast<std::int64_t>(x.rows());
   const std::size_t key_width = shape.key_heads * shape.key_dim;
   const auto [m, z, beta, log_decay] = project<4>(step, x, {&in_qkv, &in_z, &in_b, &in_a});
-  step.ops.delta_net_gates(beta, log_decay, a_log, dt_bias);
+  step.ops.delta_net_gates(step.stream, beta, log_decay, a_log, dt_bias);
 
   const Tensor qkv = step.floats(m.shape);
   const Tensor o = step.floats(
@@ -21,7 +21,7 @@ Tensor GatedDeltaNet::operator()(Step& step, const Tensor& x, std::size_t layer)
     const auto end = static_cast<std::int64_t>(step.all().groups[g].end);
     const Tensor c = qkv.slice(begin, end);
     step.ops.causal_conv(step.stream, c, m.slice(begin, end), cache.conv_history(), conv);
-    cache.append_conv(m.slice(begin, end));
+    cache.append_conv(step.ops, step.stream, m.slice(begin, end));
     step.ops.l2_norm(step.stream, c, 0, key_width, shape.key_dim,
                      1.0F / std::sqrt(static_cast<float>(shape.key_dim)));
     step.ops.l2_norm(step.stream, c, key_width, key_width, shape.key_dim, 1.0F);

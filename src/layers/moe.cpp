@@ -3,13 +3,17 @@
 
 namespace lanner::layers {
 
-Routing route(Step& step, const Tensor& logits, std::size_t k) {
+Routing route(Step& step, const Tensor& logits, std::size_t k, const Tensor& expert_scale) {
   const std::size_t count = logits.rows() * k;
   const Routing routing{
       {static_cast<std::int32_t*>(step.arena.allocate(count * sizeof(std::int32_t))), count},
       {static_cast<float*>(step.arena.allocate(count * sizeof(float))), count},
       k};
-  step.ops.route(routing.experts, routing.weights, logits, k);
+  step.ops.route(step.stream, {.experts = routing.experts,
+                               .weights = routing.weights,
+                               .logits = logits,
+                               .expert_scale = expert_scale,
+                               .k = k});
   return routing;
 }
 

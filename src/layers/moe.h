@@ -10,15 +10,17 @@
 
 namespace lanner::layers {
 
-/// The experts each row goes to, [T, K], ascending within a row, and their weights. In the step's arena.
+/// The experts each row goes to, [T, K], ascending within a row, and their weights. In the step's arena,
+/// which may be a device's.
 struct Routing {
   std::span<std::int32_t> experts;
   std::span<float> weights;
   std::size_t k = 0;
 };
 
-/// Softmax over all experts in float, the k most probable (ties: lower id), renormalised to sum to one.
-Routing route(Step& step, const Tensor& logits, std::size_t k);
+/// Softmax over all experts in float, the k most probable (ties: lower id), renormalised to sum to one, then
+/// times expert_scale [E] of the chosen when there is one.
+Routing route(Step& step, const Tensor& logits, std::size_t k, const Tensor& expert_scale = {});
 
 /// Routed gated feed-forwards.
 struct Experts {

@@ -4,42 +4,28 @@
 #include <cmath>
 
 namespace lanner::layers {
-namespace {
-
-std::int32_t index_on(Rope::Axis axis, const Position& position) {
-  switch (axis) {
-    case Rope::Axis::kTime:
-      return position.time;
-    case Rope::Axis::kHeight:
-      return position.height;
-    case Rope::Axis::kWidth:
-      return position.width;
-  }
-  return position.time;
-}
-
-}  // namespace
-
 Rope::Rope(std::size_t head_dim, std::size_t pair_offset, std::vector<float> inverse_frequencies,
            float amplitude)
     : shape_{.head_dim = head_dim, .frequencies = inverse_frequencies.size(), .pair_offset = pair_offset},
       inverse_frequencies_(std::move(inverse_frequencies)),
-      axes_(inverse_frequencies_.size(), Axis::kTime),
+      axes_(inverse_frequencies_.size(), static_cast<std::uint8_t>(Axis::kTime)),
       amplitude_(amplitude) {}
+
+void Rope::set_axes(std::span<const Axis> axes) {
+  axes_.clear();
+  for (Axis axis : axes) axes_.push_back(static_cast<std::uint8_t>(axis));
+}
 
 RopeTables Rope::tables(Step& step, const Packing& rows) const {
   const Shape shape{static_cast<std::int64_t>(rows.rows()), static_cast<std::int64_t>(shape_.frequencies)};
   const RopeTables tables{step.floats(shape), step.floats(shape)};
-  for (std::size_t t = 0; t < rows.rows(); ++t) {
-    const auto cos = tables.cos.row(t);
-    const auto sin = tables.sin.row(t);
-    for (std::size_t f = 0; f < shape_.frequencies; ++f) {
-      const auto index = static_cast<float>(index_on(axes_[f], rows.rope_positions[t]));
-      const float angle = index * inverse_frequencies_[f];
-      cos[f] = std::cos(angle) * amplitude_;
-      sin[f] = std::sin(angle) * amplitude_;
-    }
-  }
+  std::vector<std::array<std::int32_t, 3>> positions;
+  for (const Position& p : rows.rope_positions) positions.push_back({p.time, p.height, p.width});
+  step.ops.rope_tables(step.stream, tables.cos, tables.sin,
+                       {.inverse_frequencies = inverse_frequencies_,
+                        .axes = axes_,
+                        .positions = positions,
+                        .amplitude = amplitude_});
   return tables;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "layers/step.h"
@@ -27,7 +28,7 @@ class Rope {
        float amplitude = 1);
 
   /// Makes frequencies read the axes of an image grid (Qwen's interleaved mRoPE).
-  void set_axes(std::vector<Axis> axes) { axes_ = std::move(axes); }
+  void set_axes(std::span<const Axis> axes);
 
   /// Angles position * inverse frequency in float, as the reference computes them.
   RopeTables tables(Step& step, const Packing& rows) const;
@@ -37,7 +38,7 @@ class Rope {
  private:
   device::RopeShape shape_;
   std::vector<float> inverse_frequencies_;
-  std::vector<Axis> axes_;
+  std::vector<std::uint8_t> axes_;  ///< an Axis each
   float amplitude_ = 1;
 };
 

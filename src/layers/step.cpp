@@ -57,8 +57,7 @@ Step::Step(const device::Ops& ops_table, device::Stream& its_stream, Arena& its_
 
 Tensor Step::take_wanted(const Tensor& x) {
   const Tensor taken = floats({static_cast<std::int64_t>(wanted_rows_.size()), x.shape.back()});
-  for (std::size_t i = 0; i < wanted_rows_.size(); ++i)
-    std::ranges::copy(x.row(wanted_rows_[i]), taken.row(i).begin());
+  ops.take_rows(stream, taken, x, wanted_rows_);
   return taken;
 }
 

@@ -202,13 +202,25 @@ void WeightLoader::check_shapes(const Triple& triple, const WeightSpec& spec, co
                                        name(triple.scales->dtype)));
 }
 
-device::WeightView WeightLoader::view_of(const Triple& triple, const WeightSpec& spec, std::size_t rows,
-                                         std::size_t in, Owners& owners) const {
-  const auto place = [&](const TensorEntry* entry) -> const void* {
-    if (entry == nullptr) return nullptr;
-    io::HeldTensor held = io::load_tensor(*entry);
+const void* WeightLoader::place_bytes(const TensorEntry& entry, Owners& owners) const {
+  Memory& memory = *target_.ops.memory;
+  if (memory.kind() == DeviceKind::kCpu) {
+    io::HeldTensor held = io::load_tensor(entry);
     owners.push_back(held.owner);
     return held.tensor.data;
+  }
+  // Kernels read whole vectors, so the last one may reach past the last row.
+  constexpr std::size_t kSlackBytes = 256;
+  const auto buffer = std::make_shared<Buffer>(entry.bytes.size() + kSlackBytes, memory);
+  memory.upload(buffer->data(), entry.bytes.data(), entry.bytes.size());
+  owners.push_back(buffer);
+  return buffer->data();
+}
+
+device::WeightView WeightLoader::view_of(const Triple& triple, const WeightSpec& spec, std::size_t rows,
+                                         std::size_t in, Owners& owners) const {
+  const auto place = [&](const TensorEntry* entry) {
+    return entry == nullptr ? nullptr : place_bytes(*entry, owners);
   };
   device::WeightView view{.spec = spec, .rows = rows, .columns = in};
   view.data = place(triple.weight);
@@ -306,6 +318,14 @@ Tensor WeightLoader::floats(std::string_view name, const Shape& shape, std::stri
   const WeightSpec spec{WeightFormat::kDense, entry.dtype, static_cast<int>(8 * size_bytes(entry.dtype)), 0};
   record(name, spec, 1, out.size());
   return values;
+}
+
+Tensor WeightLoader::place(const Tensor& weight) {
+  Memory& memory = *target_.ops.memory;
+  if (memory.kind() == DeviceKind::kCpu) return weight;
+  storage_.emplace_back(weight.size_bytes(), memory);
+  memory.upload(storage_.back().data(), weight.data, weight.size_bytes());
+  return {storage_.back().data(), weight.dtype, weight.shape, memory.kind()};
 }
 
 void WeightLoader::ignore(std::string_view prefix) {

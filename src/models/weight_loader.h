@@ -31,7 +31,7 @@ using WeightStorage = std::vector<Buffer>;
 
 /// Gives a family's weights.cpp the tensors of a checkpoint under canonical paths: it hides the naming worlds
 /// (HF and MLX), decides dense or quantized per module from the tensors, checks them against config.json, and
-/// remembers what was used. Matrices stay where the checkpoint is mapped.
+/// remembers what was used. On the CPU matrices stay where the checkpoint is mapped.
 class WeightLoader {
  public:
   /// Finds the prefix of the text model. Throws Error kCorrupt when no embedding table is there.
@@ -66,6 +66,9 @@ class WeightLoader {
   /// Float memory owned by storage.
   Tensor allocate(const Shape& shape);
 
+  /// A small weight where the target's operations read it: itself on the CPU, a copy on a device.
+  Tensor place(const Tensor& weight);
+
   /// Marks every tensor of a canonical prefix as known and unused ("layers.5.self_attn.k_proj.").
   void ignore(std::string_view prefix);
   /// Names of tensors neither used nor ignored, as the files spell them.
@@ -85,6 +88,8 @@ class WeightLoader {
   Triple find_module(std::string_view path);
   device::WeightSpec spec_of(const Triple& triple, std::string_view path, std::size_t in) const;
   device::WeightSpec quantized_spec(const Triple& triple, std::string_view path, std::size_t in) const;
+  /// Bytes where the target reads them: mapped on the CPU, copied to a device.
+  const void* place_bytes(const io::TensorEntry& entry, Owners& owners) const;
   device::WeightView view_of(const Triple& triple, const device::WeightSpec& spec, std::size_t rows,
                              std::size_t in, Owners& owners) const;
   void check_shapes(const Triple& triple, const device::WeightSpec& spec, const Shape& shape,

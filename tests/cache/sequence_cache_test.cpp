@@ -29,7 +29,8 @@ void append(SequenceCache& cache, const device::Ops& ops, std::size_t rows) {
                  {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(kHeads),
                   static_cast<std::int64_t>(kHeadDim)},
                  DeviceKind::kCpu};
-  for (std::size_t layer : {0U, 1U}) cache.kv(layer).write(ops, x, x, cache.length());
+  device::Stream stream(ops, 1);
+  for (std::size_t layer : {0U, 1U}) cache.kv(layer).write(ops, stream, x, x, cache.length());
   cache.advance(rows);
 }
 

@@ -42,11 +42,11 @@ void ToyForward::append(SequenceCache& cache, std::span<const TokenId> ids) {
   const auto count = static_cast<std::int64_t>(ids.size());
   cache.reserve(ids.size());
   for (std::size_t layer : {kFull, kSliding})
-    cache.kv(layer).write(ops_, rows(ids, {count, kHeads, kHeadDim}, layer),
+    cache.kv(layer).write(ops_, stream_, rows(ids, {count, kHeads, kHeadDim}, layer),
                           rows(ids, {count, kHeads, kHeadDim}, 10 + layer), cache.length());
   RecurrentCache& recurrent = cache.recurrent(kRecurrent);
   const auto channels = static_cast<std::int64_t>(kDelta.conv_channels());
-  recurrent.append_conv(rows(ids, {count, channels}, 20));
+  recurrent.append_conv(ops_, stream_, rows(ids, {count, channels}, 20));
   const Tensor beta = rows(ids, {count, 2}, 21);
   const Tensor log_decay = rows(ids, {count, 2}, 22);
   for (float& v : beta.floats()) v = std::abs(v);

@@ -43,9 +43,8 @@ Tensor DenseFfn::operator()(Step& step, const Tensor& h) const {
 
 Tensor MoeFfn::operator()(Step& step, const Tensor& h) const {
   const Tensor dense = post_norm_dense(step, mlp(step, pre_norm(step, h)));
-  const layers::Routing routing = layers::route(step, router_proj(step, router_norm(step, h)), top_k);
-  for (std::size_t i = 0; i < routing.weights.size(); ++i)
-    routing.weights[i] *= expert_scale.floats()[static_cast<std::size_t>(routing.experts[i])];
+  const layers::Routing routing =
+      layers::route(step, router_proj(step, router_norm(step, h)), top_k, expert_scale);
   const Tensor routed = post_norm_experts(step, experts(step, pre_norm_experts(step, h), routing));
   return post_norm(step, add(step, dense, routed));
 }

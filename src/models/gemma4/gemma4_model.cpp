@@ -18,10 +18,7 @@ Tensor PerLayerEmbedding::operator()(Step& step, std::span<const TokenId> ids, c
   constexpr float kInverseSqrt2 = 0.70710678118654752F;
   step.ops.scale(step.stream, mixed, mixed, kInverseSqrt2);
   const Tensor by_layer = step.floats({count, rows, width});
-  for (std::int64_t t = 0; t < rows; ++t)
-    for (std::int64_t layer = 0; layer < count; ++layer)
-      std::ranges::copy(mixed.row(static_cast<std::size_t>(t * count + layer)),
-                        by_layer.row(static_cast<std::size_t>(layer * rows + t)).begin());
+  step.ops.swap_axes(step.stream, by_layer, mixed.reshaped({rows, count, width}));
   return by_layer;
 }
 
@@ -61,7 +58,7 @@ Tensor Gemma4Model::forward(layers::Step& step) const {
     }
     const layers::RopeTables& angle =
         config_.layer_types[i] == LayerType::kFull ? tables.full : tables.sliding;
-    std::ranges::copy(layers_[i](step, *rows, x, input, angle).floats(), x.floats().begin());
+    step.ops.copy(step.stream, x, layers_[i](step, *rows, x, input, angle));
     if (step.tap) step.tap(i + 1, x);
   }
   if (rows == &step.all()) {

@@ -30,7 +30,8 @@ class LayerWeights {
       : loader_(loader), config_(config), layer_(layer), path_(fmt::format("layers.{}", layer)) {}
 
   RmsNorm norm(std::string_view name, std::size_t width) {
-    return {.weight = loader_.floats(fmt::format("{}.{}.weight", path_, name), vector_shape(width), kHidden),
+    return {.weight = loader_.place(
+                loader_.floats(fmt::format("{}.{}.weight", path_, name), vector_shape(width), kHidden)),
             .eps = config_.rms_norm_eps};
   }
 
@@ -90,8 +91,9 @@ class LayerWeights {
             .post_norm_dense = norm("post_feedforward_layernorm_1", hidden),
             .router_norm = router_norm(),
             .router_proj = linear("router.proj", moe.experts, hidden, "num_experts in config.json"),
-            .expert_scale = loader_.floats(fmt::format("{}.router.per_expert_scale", path_),
-                                           vector_shape(moe.experts), "num_experts in config.json"),
+            .expert_scale =
+                loader_.place(loader_.floats(fmt::format("{}.router.per_expert_scale", path_),
+                                             vector_shape(moe.experts), "num_experts in config.json")),
             .top_k = moe.top_k,
             .pre_norm_experts = norm("pre_feedforward_layernorm_2", hidden),
             .experts = experts(moe),
@@ -131,6 +133,7 @@ class LayerWeights {
                  .eps = config_.rms_norm_eps};
     const float root = 1.0F / std::sqrt(static_cast<float>(config_.hidden_size));
     for (float& gain : norm.weight.floats()) gain *= root;
+    norm.weight = loader_.place(norm.weight);
     return norm;
   }
 
@@ -188,7 +191,7 @@ Gemma4Model::Gemma4Model(const io::Checkpoint& checkpoint, const LoadTarget& tar
     load_layer(loader, layer);
     cache_layers_.push_back(cache_spec(config_, layer));
   }
-  norm_ = {.weight = loader.floats("norm.weight", vector_shape(config_.hidden_size), kHidden),
+  norm_ = {.weight = loader.place(loader.floats("norm.weight", vector_shape(config_.hidden_size), kHidden)),
            .eps = config_.rms_norm_eps};
   describe(loader, checkpoint);
 }
@@ -212,9 +215,9 @@ void Gemma4Model::load_embeddings(WeightLoader& loader) {
                 .scale = round_to_bf16(std::sqrt(static_cast<float>(config_.per_layer_width)))},
       .projection = loader.linear("per_layer_model_projection", width, hidden, kWhy),
       .projection_scale = 1.0F / std::sqrt(static_cast<float>(hidden)),
-      .norm = {.weight =
-                   loader.floats("per_layer_projection_norm.weight", vector_shape(config_.per_layer_width),
-                                 "hidden_size_per_layer_input in config.json"),
+      .norm = {.weight = loader.place(loader.floats("per_layer_projection_norm.weight",
+                                                    vector_shape(config_.per_layer_width),
+                                                    "hidden_size_per_layer_input in config.json")),
                .eps = config_.rms_norm_eps},
       .layers = config_.layers};
 }

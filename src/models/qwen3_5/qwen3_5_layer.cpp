@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "models/qwen3_5/qwen3_5_layer.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "layers/attend.h"
@@ -24,18 +23,15 @@ QueryAndGate split_query_gate(Step& step, const Tensor& u, std::size_t heads, st
   const Shape shape{u.shape[0], static_cast<std::int64_t>(heads), static_cast<std::int64_t>(head_dim)};
   const QueryAndGate parts{step.floats(shape), step.floats(shape)};
   const Tensor pairs = u.reshaped({2 * u.shape[0] * shape[1], shape[2]});
-  for (std::size_t i = 0; i < parts.query.rows(); ++i) {
-    std::ranges::copy(pairs.row(2 * i), parts.query.row(i).begin());
-    std::ranges::copy(pairs.row(2 * i + 1), parts.gate.row(i).begin());
-  }
+  step.ops.split_pairs(step.stream, parts.query, parts.gate, pairs);
   return parts;
 }
 
 /// y[t] * sigmoid(gate[t]), gate [rows, 1]
 Tensor gate_rows(Step& step, const Tensor& y, const Tensor& gate) {
-  const Tensor wide = step.floats(y.shape);
-  for (std::size_t t = 0; t < y.rows(); ++t) std::ranges::fill(wide.row(t), gate.floats()[t]);
-  return layers::sigmoid_mul(step, y, wide);
+  const Tensor out = step.floats(y.shape);
+  step.ops.gate_rows(step.stream, out, y, gate);
+  return out;
 }
 
 }  // namespace

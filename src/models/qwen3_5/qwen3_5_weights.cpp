@@ -50,6 +50,7 @@ class LayerWeights {
                  .eps = config_.rms_norm_eps};
     if (convention_ == Convention::kHuggingFace)
       for (float& gain : norm.weight.floats()) gain += 1.0F;
+    norm.weight = loader_.place(norm.weight);
     return norm;
   }
 
@@ -116,7 +117,7 @@ class LayerWeights {
   }
 
   Tensor floats(std::string_view name, std::size_t n, std::string_view why) {
-    return loader_.floats(fmt::format("{}.{}", path_, name), vector_shape(n), why);
+    return loader_.place(loader_.floats(fmt::format("{}.{}", path_, name), vector_shape(n), why));
   }
 
   /// [channels, 1, taps] or [channels, taps, 1] in the file → [taps, channels].
@@ -132,7 +133,7 @@ class LayerWeights {
       for (std::int64_t k = 0; k < taps; ++k)
         by_tap.floats()[static_cast<std::size_t>(k * channels + c)] =
             by_channel.floats()[static_cast<std::size_t>(c * taps + k)];
-    return by_tap;
+    return loader_.place(by_tap);
   }
 
   layers::Experts experts(const MoeConfig& moe) {
@@ -201,7 +202,7 @@ std::unique_ptr<layers::Rope> make_rope(const Config& config) {
     if (f % 3 == 1 && f < 3 * config.rope.mrope_section[1]) axes[f] = Axis::kHeight;
     if (f % 3 == 2 && f < 3 * config.rope.mrope_section[2]) axes[f] = Axis::kWidth;
   }
-  rope->set_axes(std::move(axes));
+  rope->set_axes(axes);
   return rope;
 }
 
@@ -235,6 +236,7 @@ void Qwen35Model::load_embeddings(WeightLoader& loader) {
            .eps = config_.rms_norm_eps};
   if (find_convention(loader, config_) == Convention::kHuggingFace)
     for (float& gain : norm_.weight.floats()) gain += 1.0F;
+  norm_.weight = loader.place(norm_.weight);
 }
 
 void Qwen35Model::load_layer(WeightLoader& loader, std::size_t index) {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "core/memory.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <new>
+
+#include "core/buffer.h"
+#include "core/error.h"
+
+namespace lanner {
+namespace {
+
+class HostMemory final : public Memory {
+ public:
+  DeviceKind kind() const override { return DeviceKind::kCpu; }
+  std::byte* allocate(std::size_t size_bytes) override {
+    void* data = ::operator new (size_bytes, std::align_val_t{Buffer::kAlignment}, std::nothrow);
+    if (data == nullptr)
+      throw Error(ErrorKind::kOutOfMemory, fmt::format("no memory for a block of {} bytes", size_bytes));
+    return static_cast<std::byte*>(data);
+  }
+  void release(std::byte* data, std::size_t /*size_bytes*/) noexcept override {
+    ::operator delete (data, std::align_val_t{Buffer::kAlignment});
+  }
+  void zero(std::byte* data, std::size_t size_bytes) override { std::memset(data, 0, size_bytes); }
+  void copy(std::byte* to, const std::byte* from, std::size_t size_bytes) override {
+    std::memmove(to, from, size_bytes);
+  }
+  void upload(std::byte* to, const void* from, std::size_t size_bytes) override {
+    std::memcpy(to, from, size_bytes);
+  }
+  void download(void* to, const std::byte* from, std::size_t size_bytes) override {
+    std::memcpy(to, from, size_bytes);
+  }
+};
+
+}  // namespace
+
+Memory& host_memory() {
+  static HostMemory memory;
+  return memory;
+}
+
+}  // namespace lanner
