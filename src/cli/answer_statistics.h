@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "engine/answer.h"
+#include "engine/event.h"
 
 namespace lanner::cli {
 
@@ -26,6 +26,7 @@ struct AnswerStatistics {
   double total_seconds = 0;        ///< of the request, without loading
   std::size_t prompt_tokens = 0;
   engine::Timings timings = {};
+  engine::ChoiceUsage usage = {};
 };
 
 /// "prompt 12 tokens, 850 tok/s; answer 100 tokens, 240 tok/s; first token 18 ms".

@@ -60,12 +60,12 @@ void declare_chat(CLI::App& app, ChatOptions& options) {
 
 int chat_command(const ChatOptions& options, Console& console) {
   const nlohmann::ordered_json tools = read_tools(options.chat);
-  const engine::LoadedModel model = load_model(options.model, console);
-  refuse_media(options.chat, model.model().facts());
-  model.text().chat_template();  // a folder without one cannot chat: say so now
+  const auto model = load_model(options.model, console);
+  refuse_media(options.chat, model->model().facts());
+  model->text().chat_template();  // a folder without one cannot chat: say so now
   ChatSession session(options, model, tools, console);
   const auto reader = open_reader(options, console);
-  greet(model, console);
+  greet(*model, console);
   bool interrupted = false;
   for (;;) {
     const Line message = read_message(*reader, kPrompt);

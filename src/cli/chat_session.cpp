@@ -6,8 +6,7 @@
 #include <algorithm>
 
 #include "cli/answer_printer.h"
-#include "cli/interrupt.h"
-#include "cli/progress_bar.h"
+#include "cli/answer_reader.h"
 #include "core/error.h"
 #include "io/atomic_file.h"
 #include "io/json.h"
@@ -74,12 +73,12 @@ SavedChat read_chat(const std::string& file) {
 
 }  // namespace
 
-ChatSession::ChatSession(const ChatOptions& options, const engine::LoadedModel& model, OrderedJson tools,
-                         Console& console)
+ChatSession::ChatSession(const ChatOptions& options, std::shared_ptr<const engine::LoadedModel> model,
+                         OrderedJson tools, Console& console)
     : options_(options),
-      model_(model),
+      model_(std::move(model)),
       console_(console),
-      stream_(device::cpu_kernels(model.ops().isa), options.model.thread_count()),
+      engine_(model_, engine_options(options.model, options.sampling)),
       tools_(std::move(tools)),
       system_(options.chat.system),
       thinking_(options.chat.thinking),
@@ -142,7 +141,7 @@ ChatSession::Next ChatSession::regenerate() {
 }
 
 std::size_t ChatSession::context() const {
-  const std::size_t whole = model_.model().facts().context;
+  const std::size_t whole = model_->model().facts().context;
   return options_.sampling.context > 0 ? std::min(whole, options_.sampling.context) : whole;
 }
 
@@ -150,7 +149,7 @@ std::vector<TokenId> ChatSession::encode() const {
   text::ChatInput input{.tools = tools_, .thinking = thinking_};
   if (!system_.empty()) input.messages.push_back({{"role", "system"}, {"content", system_}});
   input.messages.insert(input.messages.end(), messages_.begin(), messages_.end());
-  return model_.text().encode_chat(input);
+  return model_->text().encode_chat(input);
 }
 
 ChatSession::Next ChatSession::answer() {
@@ -165,40 +164,23 @@ ChatSession::Next ChatSession::answer() {
 }
 
 ChatSession::Next ChatSession::answer_prompt(std::vector<TokenId> prompt) {
-  engine::AnswerRequest request = answer_request(
-      options_.sampling,
-      sampling_options(options_.sampling, model_.defaults(), model_.tokenizer().vocab_size(), seed_));
-  request.generation.sampling.seed = seed_;
-  request.generation.prompt = std::move(prompt);
+  const std::size_t prompt_tokens = prompt.size();
+  engine::Request request = answer_request(options_.sampling, std::move(prompt), *model_);
+  request.sampling =
+      sampling_options(options_.sampling, model_->defaults(), model_->tokenizer().vocab_size(), seed_);
+  request.sampling.seed = seed_;
   request.tools = tools_;
-  const InterruptWatch watch;
-  ProgressBar bar(console_, "prompt");
-  request.generation.cancelled = [&] { return watch.raised(); };
-  request.generation.on_prompt = [&](std::size_t done, std::size_t total) { bar.update(done, total); };
-  const AnswerClock clock;
   statistics_ = {};
-  engine::Answer answer(model_, stream_, std::move(request));
-  std::vector<text::OutputEvent> all;
   AnswerPrinter printer(console_, options_.chat.display);
-  while (const auto events = answer.next()) {
-    bar.clear();
-    if (statistics_.first_token_seconds == 0) statistics_.first_token_seconds = clock.seconds();
-    for (const text::OutputEvent& event : *events) {
-      all.push_back(event);
-      printer.print(event);
-    }
-  }
-  bar.clear();
-  printer.finish();
-  statistics_.prompt_tokens = answer.prompt_tokens();
-  statistics_.timings = answer.timings();
-  statistics_.total_seconds = clock.seconds();
-  keep(text::collect_output(all));
-  if (answer.finish_reason() == engine::FinishReason::kCancelled) {
+  ReadAnswer answer = read_answer(engine_, std::move(request), &printer, console_);
+  statistics_ = answer.statistics;
+  keep(answer.output);
+  if (answer.finish_reason == engine::FinishReason::kCancelled) {
     say("[stopped]\n");
     return Next::kInterrupted;
   }
-  if (answer.finish_reason() == engine::FinishReason::kLength && answer.tokens().size() >= context())
+  if (answer.finish_reason == engine::FinishReason::kLength &&
+      prompt_tokens + answer.tokens.size() >= context())
     say("[the context is full: the answer ends here; /reset starts anew, /save FILE keeps what was said]\n");
   return Next::kGoOn;
 }
@@ -224,7 +206,7 @@ void ChatSession::set_thinking(const std::string& argument) {
 void ChatSession::save(const std::string& file) const {
   if (file.empty()) throw bad_command("say where: /save FILE");
   const OrderedJson json{
-      {"model", model_.checkpoint().folder().string()}, {"system", system_}, {"messages", messages_}};
+      {"model", model_->checkpoint().folder().string()}, {"system", system_}, {"messages", messages_}};
   io::write_text_file(file, json.dump(2) + "\n");
   console_.log << fmt::format("{} messages are in {}.\n", messages_.size(), io::printable(file))
                << std::flush;

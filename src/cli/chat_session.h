@@ -2,17 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "cli/answer_statistics.h"
 #include "cli/chat_command.h"
+#include "engine/engine.h"
 #include "text/chat_template.h"
 
 namespace lanner::cli {
 
-/// One conversation: its messages, and what /commands change about it. Model and console must outlive it.
+/// One conversation: its messages, and what /commands change about it. The console must outlive it.
 class ChatSession {
  public:
   enum class Next : std::uint8_t {
@@ -21,8 +23,8 @@ class ChatSession {
     kLeave,
   };
 
-  ChatSession(const ChatOptions& options, const engine::LoadedModel& model, nlohmann::ordered_json tools,
-              Console& console);
+  ChatSession(const ChatOptions& options, std::shared_ptr<const engine::LoadedModel> model,
+              nlohmann::ordered_json tools, Console& console);
 
   /// A message of the user or a /command. Throws Error; the conversation is then as before.
   Next handle(const std::string& message);
@@ -45,9 +47,9 @@ class ChatSession {
   std::size_t context() const;
 
   const ChatOptions& options_;
-  const engine::LoadedModel& model_;
+  std::shared_ptr<const engine::LoadedModel> model_;
   Console& console_;
-  device::Stream stream_;
+  engine::Engine engine_;
   nlohmann::ordered_json tools_;
   nlohmann::ordered_json messages_ = nlohmann::ordered_json::array();
   std::string system_;

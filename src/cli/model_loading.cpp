@@ -6,13 +6,13 @@
 
 namespace lanner::cli {
 
-engine::LoadedModel load_model(const ModelArguments& arguments, Console& console) {
+std::shared_ptr<const engine::LoadedModel> load_model(const ModelArguments& arguments, Console& console) {
   const std::filesystem::path folder = arguments.find_folder();
   const WaitingLine line(console, "loading " + io::printable(folder.native()));
-  return {folder,
-          {.isa = arguments.instruction_set(),
-           .compute = arguments.compute,
-           .threads = arguments.thread_count()}};
+  return std::make_shared<engine::LoadedModel>(folder,
+                                               engine::LoadOptions{.isa = arguments.instruction_set(),
+                                                                   .compute = arguments.compute,
+                                                                   .threads = arguments.thread_count()});
 }
 
 }  // namespace lanner::cli

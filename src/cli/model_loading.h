@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <memory>
+
 #include "cli/console.h"
 #include "cli/model_arguments.h"
 #include "engine/loaded_model.h"
@@ -8,6 +10,6 @@
 namespace lanner::cli {
 
 /// Loads the model the user named, with a waiting line on a terminal when it takes long. Throws Error.
-engine::LoadedModel load_model(const ModelArguments& arguments, Console& console);
+std::shared_ptr<const engine::LoadedModel> load_model(const ModelArguments& arguments, Console& console);
 
 }  // namespace lanner::cli

@@ -48,7 +48,8 @@ void declare_perplexity(CLI::App& app, PerplexityOptions& options) {
 
 int perplexity_command(const PerplexityOptions& options, Console& console) {
   const std::string text = read_text(options.text, console);
-  const engine::LoadedModel model = load_model(options.model, console);
+  const auto loaded = load_model(options.model, console);
+  const engine::LoadedModel& model = *loaded;
   device::Stream stream(device::cpu_kernels(model.ops().isa), options.model.thread_count());
   const std::vector<TokenId> ids = model.tokenizer().encode(text);
   const auto start = std::chrono::steady_clock::now();

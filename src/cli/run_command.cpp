@@ -5,23 +5,13 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/answer_statistics.h"
+#include "cli/answer_reader.h"
 #include "cli/exit_code.h"
-#include "cli/interrupt.h"
 #include "cli/model_loading.h"
-#include "cli/progress_bar.h"
 #include "io/json.h"
 
 namespace lanner::cli {
 namespace {
-
-/// What one run produced.
-struct Outcome {
-  text::ParsedOutput answer;
-  std::vector<TokenId> tokens;
-  engine::FinishReason finish_reason = engine::FinishReason::kStop;
-  AnswerStatistics statistics;
-};
 
 std::vector<TokenId> prompt_ids(const RunOptions& options, const engine::LoadedModel& model,
                                 const std::string& text, const nlohmann::ordered_json& tools) {
@@ -33,52 +23,20 @@ std::vector<TokenId> prompt_ids(const RunOptions& options, const engine::LoadedM
   return model.text().encode_chat(input);
 }
 
-Outcome generate(const RunOptions& options, const engine::LoadedModel& model, engine::AnswerRequest request,
-                 Console& console) {
-  device::Stream stream(device::cpu_kernels(model.ops().isa), options.model.thread_count());
-  const InterruptWatch watch;
-  ProgressBar bar(console, "prompt");
-  request.generation.cancelled = [&] { return watch.raised(); };
-  request.generation.on_prompt = [&](std::size_t done, std::size_t total) { bar.update(done, total); };
-  const AnswerClock clock;
-  Outcome outcome;
-  AnswerPrinter printer(console, options.chat.display);
-  engine::Answer answer(model, stream, std::move(request));
-  std::vector<text::OutputEvent> all;
-  while (const auto events = answer.next()) {
-    bar.clear();
-    if (outcome.statistics.first_token_seconds == 0) outcome.statistics.first_token_seconds = clock.seconds();
-    for (const text::OutputEvent& event : *events) {
-      all.push_back(event);
-      if (!options.json) printer.print(event);
-    }
-  }
-  bar.clear();
-  if (!options.json) printer.finish();
-  outcome.answer = text::collect_output(all);
-  outcome.finish_reason = answer.finish_reason();
-  const auto tokens = answer.tokens().subspan(answer.prompt_tokens());
-  outcome.tokens.assign(tokens.begin(), tokens.end());
-  outcome.statistics.prompt_tokens = answer.prompt_tokens();
-  outcome.statistics.timings = answer.timings();
-  outcome.statistics.total_seconds = clock.seconds();
-  return outcome;
-}
-
-io::Json as_json(const Outcome& outcome, const engine::LoadedModel& model, std::uint64_t seed) {
-  const AnswerStatistics& statistics = outcome.statistics;
+io::Json as_json(const ReadAnswer& answer, const engine::LoadedModel& model, std::uint64_t seed) {
+  const AnswerStatistics& statistics = answer.statistics;
   io::Json calls = io::Json::array();
-  for (const auto& call : outcome.answer.tool_calls) {
+  for (const auto& call : answer.output.tool_calls) {
     const io::Json arguments = io::Json::parse(call.arguments, nullptr, /*allow_exceptions=*/false);
     calls.push_back({{"name", call.name},
                      {"arguments", arguments.is_discarded() ? io::Json(call.arguments) : arguments}});
   }
   return {{"model", model.checkpoint().folder().string()},
-          {"text", outcome.answer.content},
-          {"reasoning", outcome.answer.reasoning},
+          {"text", answer.output.content},
+          {"reasoning", answer.output.reasoning},
           {"tool_calls", calls},
-          {"tokens", outcome.tokens},
-          {"finish_reason", finish_name(outcome.finish_reason)},
+          {"tokens", answer.tokens},
+          {"finish_reason", finish_name(answer.finish_reason)},
           {"seed", seed},
           {"prompt_tokens", statistics.prompt_tokens},
           {"generated_tokens", statistics.timings.generated_tokens},
@@ -93,10 +51,10 @@ io::Json as_json(const Outcome& outcome, const engine::LoadedModel& model, std::
 }
 
 /// Why the output is not what the user may expect.
-std::string remarks(const RunOptions& options, const Outcome& outcome, const Terminal& terminal) {
+std::string remarks(const RunOptions& options, const ReadAnswer& answer, const Terminal& terminal) {
   const bool hidden = !options.json && !shows_reasoning(options.chat.display, terminal);
-  if (outcome.answer.content.empty() && outcome.answer.tool_calls.empty() &&
-      !outcome.answer.reasoning.empty() && hidden)
+  if (answer.output.content.empty() && answer.output.tool_calls.empty() && !answer.output.reasoning.empty() &&
+      hidden)
     return "the answer ended inside its thoughts, which are hidden; --show-thinking shows them, --no-think "
            "asks for none\n";
   return {};
@@ -124,25 +82,28 @@ int run_command(const RunOptions& options, Console& console) {
   const std::string text = read_prompt(options.prompt, console);
   const nlohmann::ordered_json tools = read_tools(options.chat);
   const AnswerClock load_clock;
-  const engine::LoadedModel model = load_model(options.model, console);
+  const auto model = load_model(options.model, console);
   const double load_seconds = load_clock.seconds();
-  refuse_media(options.chat, model.model().facts());
+  refuse_media(options.chat, model->model().facts());
 
   const engine::SamplingOptions sampling =
-      sampling_options(options.sampling, model.defaults(), model.tokenizer().vocab_size(), random_seed());
-  engine::AnswerRequest request = answer_request(options.sampling, sampling);
-  request.generation.prompt = prompt_ids(options, model, text, tools);
+      sampling_options(options.sampling, model->defaults(), model->tokenizer().vocab_size(), random_seed());
+  engine::Request request =
+      answer_request(options.sampling, prompt_ids(options, *model, text, tools), *model);
+  request.sampling = sampling;
   request.form = options.raw ? engine::AnswerForm::kPlain : engine::AnswerForm::kChat;
   request.tools = tools;
-  Outcome outcome = generate(options, model, std::move(request), console);
-  outcome.statistics.load_seconds = load_seconds;
+  engine::Engine engine(model, engine_options(options.model, options.sampling));
+  AnswerPrinter printer(console, options.chat.display);
+  ReadAnswer answer = read_answer(engine, std::move(request), options.json ? nullptr : &printer, console);
+  answer.statistics.load_seconds = load_seconds;
 
-  if (options.json) console.out << as_json(outcome, model, sampling.seed).dump() << '\n';
-  console.log << remarks(options, outcome, console.terminal);
-  console.log << statistics_line(outcome.statistics) << fmt::format("; load {:.0f} ms", 1000 * load_seconds);
+  if (options.json) console.out << as_json(answer, *model, sampling.seed).dump() << '\n';
+  console.log << remarks(options, answer, console.terminal);
+  console.log << statistics_line(answer.statistics) << fmt::format("; load {:.0f} ms", 1000 * load_seconds);
   if (sampling.temperature > 0) console.log << "; seed " << sampling.seed;
   console.log << '\n' << std::flush;
-  return outcome.finish_reason == engine::FinishReason::kCancelled ? kExitInterrupted : kExitOk;
+  return answer.finish_reason == engine::FinishReason::kCancelled ? kExitInterrupted : kExitOk;
 }
 
 }  // namespace lanner::cli

@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "cli/cli11_app.h"
+#include "cli/model_arguments.h"
 #include "core/token.h"
-#include "engine/answer.h"
+#include "engine/engine_options.h"
 #include "engine/generation_defaults.h"
+#include "engine/loaded_model.h"
+#include "engine/request.h"
 #include "engine/sampling_options.h"
 
 namespace lanner::cli {
@@ -31,6 +34,7 @@ struct SamplingArguments {
   std::int64_t max_tokens = -1;  ///< -1 = to the end of the context
   std::size_t context = 0;       ///< 0 = the model's own
   std::size_t chunk = 512;
+  std::size_t draft_tokens = 0;
   bool ignore_eos = false;
   std::vector<std::string> stop = {};
 };
@@ -44,9 +48,12 @@ engine::SamplingOptions sampling_options(const SamplingArguments& arguments,
                                          const engine::GenerationDefaults& defaults, std::size_t vocabulary,
                                          std::uint64_t seed);
 
-/// A request with these lengths and stop strings; the prompt is still to be filled in.
-engine::AnswerRequest answer_request(const SamplingArguments& arguments,
-                                     const engine::SamplingOptions& sampling);
+/// A request with these lengths and stop strings, as much as the context holds; sampling is still to be set.
+engine::Request answer_request(const SamplingArguments& arguments, std::vector<TokenId> prompt,
+                               const engine::LoadedModel& model);
+
+/// An engine for these threads and pieces of prompts.
+engine::EngineOptions engine_options(const ModelArguments& machine, const SamplingArguments& arguments);
 
 /// A seed nobody chose, short enough to type.
 std::uint64_t random_seed();

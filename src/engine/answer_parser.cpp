@@ -22,9 +22,9 @@ std::vector<text::OutputEvent> as_content(std::string text) {
 
 }  // namespace
 
-AnswerParser::AnswerParser(const LoadedModel& model, AnswerForm form, std::span<const TokenId> prompt,
+AnswerParser::AnswerParser(const text::Tokenizer& tokenizer, AnswerForm form, std::span<const TokenId> prompt,
                            const nlohmann::ordered_json& tools)
-    : tokenizer_(&model.tokenizer()), reader_(make_reader(*tokenizer_, form, prompt, tools)) {}
+    : tokenizer_(&tokenizer), reader_(make_reader(tokenizer, form, prompt, tools)) {}
 
 std::vector<text::OutputEvent> AnswerParser::push(TokenId token) {
   if (auto* parser = std::get_if<text::OutputParser>(&reader_)) {
@@ -38,6 +38,16 @@ std::vector<text::OutputEvent> AnswerParser::push(TokenId token) {
 std::vector<text::OutputEvent> AnswerParser::finish() {
   if (auto* parser = std::get_if<text::OutputParser>(&reader_)) return parser->finish();
   return as_content(std::get<text::Detokenizer>(reader_).finish());
+}
+
+bool AnswerParser::in_reasoning() const {
+  const auto* parser = std::get_if<text::OutputParser>(&reader_);
+  return parser != nullptr && parser->in_reasoning();
+}
+
+bool AnswerParser::in_tool_call() const {
+  const auto* parser = std::get_if<text::OutputParser>(&reader_);
+  return parser != nullptr && parser->in_tool_call();
 }
 
 }  // namespace lanner::engine

@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "engine/loaded_model.h"
 #include "text/detokenizer.h"
 #include "text/output_parser.h"
+#include "text/tokenizer.h"
 
 namespace lanner::engine {
 
@@ -19,17 +19,21 @@ enum class AnswerForm : std::uint8_t {
   kPlain,  ///< text without structure: everything is content
 };
 
-/// Turns the tokens of an answer into events. The model must outlive it.
+/// Turns the tokens of an answer into events. The tokenizer must outlive it.
 class AnswerParser {
  public:
   /// `prompt` tells whether the answer begins inside reasoning; `tools` (array or null) how arguments are
   /// typed.
-  AnswerParser(const LoadedModel& model, AnswerForm form, std::span<const TokenId> prompt,
+  AnswerParser(const text::Tokenizer& tokenizer, AnswerForm form, std::span<const TokenId> prompt,
                const nlohmann::ordered_json& tools);
 
   std::vector<text::OutputEvent> push(TokenId token);
   /// Ends the answer.
   std::vector<text::OutputEvent> finish();
+  /// The next token would be part of the reasoning.
+  bool in_reasoning() const;
+  /// The next token would be part of a tool call's markup.
+  bool in_tool_call() const;
 
  private:
   const text::Tokenizer* tokenizer_;

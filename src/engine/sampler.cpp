@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/philox.h"
+#include "engine/token_logprobs.h"
 
 namespace lanner::engine {
 namespace {
@@ -16,13 +17,6 @@ namespace {
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 // Streams of random words at one position; see the noise of draw().
 constexpr std::uint32_t kDrawStream = 0;
-
-float log_sum_exp(std::span<const float> z) {
-  const float top = *std::ranges::max_element(z);
-  double sum = 0;
-  for (float value : z) sum += std::exp(double(value) - double(top));
-  return top + static_cast<float>(std::log(sum));
-}
 
 /// Standard Gumbel noise of one token at one position, -ln(-ln u) formed so that rare tokens keep full
 /// precision.
@@ -46,13 +40,29 @@ TokenId argmax(std::span<const float> logits) {
 Sampler::Sampler(SamplingOptions options, TokenLimits limits)
     : options_(std::move(options)), limits_(std::move(limits)) {}
 
-TokenId Sampler::choose(std::span<float> logits, std::span<const TokenId> history, std::size_t position) {
+void Sampler::adjust(std::span<float> logits, std::span<const TokenId> history,
+                     std::span<const TokenId> banned) const {
+  for (float z : logits)
+    if (std::isnan(z)) throw Error(ErrorKind::kInternal, "the model produced a logit that is not a number");
   for (const auto& [id, bias] : options_.logit_bias)
     if (id >= 0 && static_cast<std::size_t>(id) < logits.size()) logits[static_cast<std::size_t>(id)] += bias;
   apply_limits(logits);
+  for (TokenId id : banned)
+    if (id >= 0 && static_cast<std::size_t>(id) < logits.size())
+      logits[static_cast<std::size_t>(id)] = kNever;
   apply_penalties(logits, history);
-  const TokenId greedy = argmax(logits);
-  if (options_.temperature == 0) return greedy;
+}
+
+TokenId Sampler::choose(std::span<float> logits, std::span<const TokenId> history, std::size_t position) {
+  adjust(logits, history);
+  return pick(logits, position);
+}
+
+TokenId Sampler::pick(std::span<float> logits, std::size_t position) {
+  const TokenId likeliest = argmax(logits);
+  if (logits[static_cast<std::size_t>(likeliest)] == kNever)
+    throw Error(ErrorKind::kInvalidArgument, "no token is left to choose: every one is banned");
+  if (options_.temperature == 0) return likeliest;
   const float total = log_sum_exp(logits);
   for (float& z : logits) z -= total;
   keep_likely(logits);
@@ -116,8 +126,9 @@ TokenId Sampler::draw(std::span<const float> logits, std::size_t position) const
   for (std::size_t i = 0; i < logits.size(); ++i) {
     if (logits[i] == kNever) continue;
     // Four tokens share one block of random words; the block depends on nothing but seed, position and token.
-    const auto words = philox4x32(options_.seed, {static_cast<std::uint32_t>(i / 4),
-                                                  static_cast<std::uint32_t>(position), kDrawStream, 0});
+    const auto words =
+        philox4x32(options_.seed, {static_cast<std::uint32_t>(i / 4), static_cast<std::uint32_t>(position),
+                                   kDrawStream, options_.choice});
     const double value = double(logits[i]) / double(options_.temperature) + gumbel(words[i % 4]);
     if (best < 0 || value > best_value) {
       best = static_cast<TokenId>(i);

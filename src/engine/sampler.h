@@ -25,8 +25,14 @@ class Sampler {
  public:
   Sampler(SamplingOptions options, TokenLimits limits);
 
-  /// The token for index `position` of the sequence, history being all tokens before it. `logits` [V] is
-  /// scratch after the call. Throws Error kInternal when a logit is not a number.
+  /// Bias, limits and penalties, in place: what log-probabilities are told of. `history` is all tokens
+  /// before; `banned` are ids not allowed here. Throws Error kInternal when a logit is not a number.
+  void adjust(std::span<float> logits, std::span<const TokenId> history,
+              std::span<const TokenId> banned = {}) const;
+  /// The token for index `position` of the sequence from adjusted logits [V], which are scratch after the
+  /// call. At least one must be finite.
+  TokenId pick(std::span<float> logits, std::size_t position);
+  /// Both.
   TokenId choose(std::span<float> logits, std::span<const TokenId> history, std::size_t position);
 
   const SamplingOptions& options() const { return options_; }

@@ -21,6 +21,7 @@ struct SamplingOptions {
   std::size_t penalty_window = 20;  ///< 0 = all tokens
   std::map<TokenId, float> logit_bias = {};
   std::uint64_t seed = 0;
+  std::uint32_t choice = 0;  ///< which of several continuations with one seed
 };
 
 }  // namespace lanner::engine

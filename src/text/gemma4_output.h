@@ -29,6 +29,9 @@ class Gemma4Output {
   void marker(Marker marker, std::string_view spelling, EventWriter& events);
   void finish(EventWriter& events);
   bool in_reasoning() const { return state_ == State::kReasoning || state_ == State::kChannelName; }
+  bool in_tool_call() const {
+    return state_ == State::kToolHead || state_ == State::kArguments || state_ == State::kAfterCall;
+  }
 
  private:
   enum class State : std::uint8_t {

@@ -140,4 +140,8 @@ bool OutputParser::in_reasoning() const {
   return std::visit([](const auto& family) { return family.in_reasoning(); }, family_);
 }
 
+bool OutputParser::in_tool_call() const {
+  return std::visit([](const auto& family) { return family.in_tool_call(); }, family_);
+}
+
 }  // namespace lanner::text

@@ -54,6 +54,8 @@ class OutputParser {
 
   /// The next token would be part of the thinking (for thinking budgets).
   bool in_reasoning() const;
+  /// The next token would be part of a tool call's markup.
+  bool in_tool_call() const;
 
  private:
   using Family = std::variant<Gemma4Output, Qwen35Output>;

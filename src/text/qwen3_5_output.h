@@ -27,6 +27,9 @@ class Qwen35Output {
   void marker(Marker marker, std::string_view spelling, EventWriter& events);
   void finish(EventWriter& events);
   bool in_reasoning() const { return state_ == State::kReasoning; }
+  bool in_tool_call() const {
+    return state_ != State::kReasoning && state_ != State::kContent && state_ != State::kEnded;
+  }
 
  private:
   enum class State : std::uint8_t {

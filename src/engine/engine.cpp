@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "engine/admission.h"
+#include "engine/engine_inbox.h"
+#include "engine/request_channel.h"
+#include "engine/scheduler.h"
+
+namespace lanner::engine {
+namespace {
+
+Failure failure_of(const Error& error) { return {.error = error.kind(), .message = error.what()}; }
+
+/// A request the scheduler cannot begin (its grammar does not compile, memory is out) fails alone.
+void add(Scheduler& scheduler, const std::shared_ptr<Ticket>& ticket) {
+  try {
+    scheduler.add(ticket);
+  } catch (const Error& error) {
+    ticket->channel->push(failure_of(error));
+  } catch (const std::exception& error) {
+    ticket->channel->push(Failure{.message = error.what()});
+  }
+}
+
+/// A step that fails takes its requests along, not the engine.
+bool step(Scheduler& scheduler) {
+  try {
+    return scheduler.step();
+  } catch (const Error& error) {
+    scheduler.fail_all(error);
+  } catch (const std::bad_alloc&) {
+    scheduler.fail_all(Error(ErrorKind::kOutOfMemory, "memory ran out in a forward pass"));
+  } catch (const std::exception& error) {
+    scheduler.fail_all(Error(ErrorKind::kInternal, error.what()));
+  }
+  return true;
+}
+
+}  // namespace
+
+RequestHandle::RequestHandle(std::shared_ptr<RequestChannel> channel, std::uint64_t id)
+    : channel_(std::move(channel)), id_(id) {}
+
+RequestHandle& RequestHandle::operator=(RequestHandle&& other) noexcept {
+  std::swap(channel_, other.channel_);
+  std::swap(id_, other.id_);
+  return *this;
+}
+
+RequestHandle::~RequestHandle() {
+  if (channel_ && !channel_->is_over()) channel_->cancel();
+}
+
+std::optional<Event> RequestHandle::next() { return channel_->next(std::nullopt); }
+std::optional<Event> RequestHandle::next_for(std::chrono::milliseconds timeout) {
+  return channel_->next(timeout);
+}
+bool RequestHandle::is_over() const { return channel_->is_over(); }
+void RequestHandle::cancel() { channel_->cancel(); }
+
+Engine::Engine(std::shared_ptr<const LoadedModel> model, const EngineOptions& options)
+    : model_(std::move(model)),
+      options_(options),
+      inbox_(std::make_shared<EngineInbox>()),
+      scheduler_(std::make_unique<Scheduler>(*model_, options_)),
+      thread_([this] { work(); }) {}
+
+Engine::~Engine() {
+  drain(std::chrono::milliseconds(0));
+  thread_.join();
+}
+
+std::variant<RequestHandle, Refusal> Engine::submit(Request request) {
+  check_request(request, *model_);
+  std::variant<std::size_t, Refusal> limit = token_limit(request, *model_, scheduler_->budget());
+  if (auto* refusal = std::get_if<Refusal>(&limit)) return std::move(*refusal);
+  auto ticket = std::make_shared<Ticket>();
+  ticket->request = std::move(request);
+  ticket->token_limit = std::get<std::size_t>(limit);
+  ticket->submitted = Ticket::Clock::now();
+  ticket->channel =
+      std::make_shared<RequestChannel>(options_.event_capacity, [inbox = inbox_] { inbox->notify(); });
+  {
+    const std::lock_guard lock(inbox_->mutex);
+    if (inbox_->state != EngineState::kOpen) {
+      ++inbox_->refused;
+      return Refusal{.kind = RefusalKind::kDraining, .message = "the engine is shutting down"};
+    }
+    const std::size_t queued = inbox_->stats.queued + inbox_->arrivals.size();
+    if (queued >= options_.max_queue) {
+      ++inbox_->refused;
+      return Refusal{.kind = RefusalKind::kQueueFull,
+                     .message = "too many requests are waiting; try again later",
+                     .retry_seconds = inbox_->stats.seconds_per_request};
+    }
+    ticket->arrival = ++inbox_->submissions;
+    inbox_->arrivals.push_back(ticket);
+    inbox_->has_news = true;
+  }
+  inbox_->wake.notify_one();
+  return RequestHandle(ticket->channel, ticket->arrival);
+}
+
+RequestHandle Engine::require(Request request) {
+  auto result = submit(std::move(request));
+  if (auto* refusal = std::get_if<Refusal>(&result))
+    throw Error(ErrorKind::kInvalidArgument, refusal->message);
+  return std::move(std::get<RequestHandle>(result));
+}
+
+EngineStats Engine::stats() const {
+  const std::lock_guard lock(inbox_->mutex);
+  EngineStats stats = inbox_->stats;
+  stats.refused = inbox_->refused;
+  stats.queued += inbox_->arrivals.size();
+  return stats;
+}
+
+bool Engine::drain(std::chrono::milliseconds patience) {
+  std::unique_lock lock(inbox_->mutex);
+  if (inbox_->state == EngineState::kOpen) inbox_->state = EngineState::kDraining;
+  inbox_->has_news = true;
+  inbox_->wake.notify_one();
+  const auto stopped = [&] { return inbox_->state == EngineState::kStopped; };
+  if (inbox_->changed.wait_for(lock, patience, stopped)) return true;
+  inbox_->state = EngineState::kStopping;
+  inbox_->has_news = true;
+  inbox_->wake.notify_one();
+  inbox_->changed.wait(lock, stopped);
+  return false;
+}
+
+void Engine::work() {
+  EngineInbox& inbox = *inbox_;
+  for (;;) {
+    std::vector<std::shared_ptr<Ticket>> arrivals;
+    EngineState state = EngineState::kOpen;
+    {
+      const std::lock_guard lock(inbox.mutex);
+      arrivals.swap(inbox.arrivals);
+      inbox.has_news = false;
+      state = inbox.state;
+      inbox.stats.queued += arrivals.size();  // not to be missed by submit() until the next publication
+    }
+    for (const auto& ticket : arrivals) add(*scheduler_, ticket);
+    if (state == EngineState::kStopping) scheduler_->cancel_all();
+    const bool worked = step(*scheduler_);
+    std::unique_lock lock(inbox.mutex);
+    inbox.stats = scheduler_->stats();
+    for (Scheduler::Ending& ending : scheduler_->take_endings())
+      ending.channel->push(std::move(ending.event));
+    if (worked || inbox.has_news) continue;
+    if (inbox.state != EngineState::kOpen && scheduler_->is_idle()) {
+      inbox.state = EngineState::kStopped;
+      inbox.changed.notify_all();
+      return;
+    }
+    const auto news = [&] { return inbox.has_news; };
+    if (const auto deadline = scheduler_->next_deadline())
+      inbox.wake.wait_until(lock, *deadline, news);
+    else
+      inbox.wake.wait(lock, news);
+  }
+}
+
+}  // namespace lanner::engine

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+
+#include "engine/engine_options.h"
+#include "engine/engine_stats.h"
+#include "engine/event.h"
+#include "engine/loaded_model.h"
+#include "engine/request.h"
+
+namespace lanner::engine {
+
+class RequestChannel;
+struct EngineInbox;
+class Scheduler;
+
+/// The reader's end of one request. Used from one thread at a time; cancel() from any. Destroying it cancels
+/// the request.
+class RequestHandle {
+ public:
+  RequestHandle(std::shared_ptr<RequestChannel> channel, std::uint64_t id);
+  RequestHandle(RequestHandle&&) noexcept = default;
+  RequestHandle& operator=(RequestHandle&& other) noexcept;
+  ~RequestHandle();
+
+  /// Waits for the next event; std::nullopt after the last one (RequestEnd or Failure).
+  std::optional<Event> next();
+  /// The same, waiting no longer than `timeout`: std::nullopt then, too.
+  std::optional<Event> next_for(std::chrono::milliseconds timeout);
+  /// True when the last event was taken.
+  bool is_over() const;
+  /// Ends the request at the next step: its choices end as cancelled.
+  void cancel();
+  /// Counts the engine's requests from 1.
+  std::uint64_t id() const { return id_; }
+
+ private:
+  std::shared_ptr<RequestChannel> channel_;
+  std::uint64_t id_;
+};
+
+/// Why a request was not taken: an expected outcome, not an error.
+enum class RefusalKind : std::uint8_t {
+  kContextLength,  ///< prompt and answer do not fit the context
+  kMemory,         ///< they would never fit the memory set aside for caches
+  kQueueFull,      ///< try again later
+  kDraining,       ///< the engine is shutting down
+};
+
+struct Refusal {
+  RefusalKind kind = RefusalKind::kQueueFull;
+  std::string message;
+  double retry_seconds = 0;  ///< for kQueueFull: an estimate
+};
+
+/// Answers many requests at once on a thread of its own, which alone owns the scheduler, the step's scratch
+/// and the caches. All members may be called from any thread. What a request is answered depends on nothing
+/// but the request and the model.
+class Engine {
+ public:
+  Engine(std::shared_ptr<const LoadedModel> model, const EngineOptions& options);
+  /// Cancels what is unfinished.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// Throws Error kInvalidArgument for a request that makes no sense: empty prompt, ids outside the
+  /// vocabulary, an empty stop string, ...
+  std::variant<RequestHandle, Refusal> submit(Request request);
+  /// submit() for callers without a queue of their own: throws Error kInvalidArgument with the refusal's
+  /// message.
+  RequestHandle require(Request request);
+
+  EngineStats stats() const;
+  const LoadedModel& model() const { return *model_; }
+  const EngineOptions& options() const { return options_; }
+  /// Takes no more requests, lets the running ones finish for at most `patience`, then cancels them. True
+  /// when nothing had to be cancelled.
+  bool drain(std::chrono::milliseconds patience);
+
+ private:
+  void work();
+
+  std::shared_ptr<const LoadedModel> model_;
+  const EngineOptions options_;
+  std::shared_ptr<EngineInbox> inbox_;
+  std::unique_ptr<Scheduler> scheduler_;  ///< the thread's; others see its immutable parts
+  std::thread thread_;
+};
+
+}  // namespace lanner::engine

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/token.h"
+#include "engine/answer_parser.h"
+#include "engine/sampling_options.h"
+#include "engine/token_constraint.h"
+
+namespace lanner::engine {
+
+/// What the checkpoint's end-of-text tokens do.
+enum class EndOfText : std::uint8_t {
+  kStops,   ///< end the answer
+  kBanned,  ///< are never chosen
+};
+
+/// What a request takes from and leaves in the prefix store.
+struct PrefixUse {
+  bool read = true;
+  bool write = true;
+};
+
+/// A prompt to continue, and how.
+struct Request {
+  std::vector<TokenId> prompt = {};
+  SamplingOptions sampling = {};
+  std::size_t choices = 1;                     ///< continuations of the prompt, each with its own randomness
+  std::optional<std::size_t> max_tokens = {};  ///< of each choice; none = what the context and memory hold
+  std::size_t min_tokens = 0;                  ///< end-of-text and stop ids are banned before that many
+  std::optional<std::size_t> context = {};     ///< use less of the model's context; none = all
+  EndOfText end_of_text = EndOfText::kStops;
+  std::vector<TokenId> stop_ids = {};  ///< end the answer besides the checkpoint's
+  std::vector<std::string> stop = {};  ///< end the answer's content before any of these
+  std::optional<std::size_t> top_logprobs =
+      {};  ///< none = no log-probabilities; else how many others to list
+  std::optional<std::size_t> prompt_logprobs = {};  ///< the same for the prompt's tokens
+  std::optional<std::size_t> thinking_budget = {};  ///< reasoning tokens after which reasoning is closed
+  AnswerForm form = AnswerForm::kChat;
+  nlohmann::ordered_json tools = nullptr;  ///< declared tools in OpenAI form, or null
+  ConstraintFactory constraint = {};       ///< empty = none
+  std::size_t draft_tokens = 0;            ///< guess at most that many tokens ahead; changes no result
+  int priority = 0;                        ///< higher first
+  std::optional<std::chrono::milliseconds> timeout = {};        ///< from submission to the end
+  std::optional<std::chrono::milliseconds> queue_timeout = {};  ///< from submission to the start
+  /// Prompt lengths at which later requests may branch off: after the system part, after the last user turn.
+  std::vector<std::size_t> checkpoints = {};
+  PrefixUse prefix = {};
+};
+
+}  // namespace lanner::engine

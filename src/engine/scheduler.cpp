@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#include "engine/scheduler.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace lanner::engine {
+namespace {
+
+double seconds(Ticket::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+bool is_more_urgent(const Sequence& a, const Sequence& b) {
+  const auto key = [](const Sequence& s) {
+    return std::tuple(s.ticket().channel->has_room() ? 0 : 1, -s.request().priority, s.ticket().arrival,
+                      s.choice());
+  };
+  return key(a) < key(b);
+}
+
+Scheduler::Scheduler(const LoadedModel& model, const EngineOptions& options)
+    : model_(model),
+      options_(options),
+      sequence_model_(model),
+      cache_spec_{.layers = model.model().cache_layers(), .kv_dtype = options.kv_dtype},
+      budget_(cache_spec_, options.max_step_tokens,
+              options.cache_bytes ? *options.cache_bytes : default_cache_bytes()),
+      pool_(cache::BlockPool::kUnlimited, *model.ops().memory),
+      runner_(model, options.threads) {}
+
+void Scheduler::add(const std::shared_ptr<Ticket>& ticket) {
+  const std::size_t choices = std::max<std::size_t>(ticket->request.choices, 1);
+  ticket->open_choices = choices;
+  auto leader = std::make_unique<Sequence>(sequence_model_, ticket, 0);
+  for (std::size_t choice = 1; choice < choices; ++choice)
+    leader->followers.push_back(std::make_unique<Sequence>(sequence_model_, ticket, choice));
+  ++stats_.queued;
+  wait(std::move(leader));
+}
+
+bool Scheduler::step() {
+  sweep();
+  admit();
+  std::vector<StepWork> works = plan();
+  if (works.empty()) return false;
+  const auto begin = Clock::now();
+  runner_.run(works);
+  const double elapsed = seconds(Clock::now() - begin);
+  std::size_t rows = 0;
+  for (const StepWork& work : works) rows += work.rows();
+  cost_.add(rows, 1000 * elapsed);
+  ++stats_.steps;
+  stats_.step_seconds += elapsed;
+  settle(works);
+  return true;
+}
+
+void Scheduler::expire(Ticket& ticket, Clock::time_point now) {
+  const auto age = now - ticket.submitted;
+  if (!ticket.has_started && ticket.request.queue_timeout && age >= *ticket.request.queue_timeout)
+    fail(ticket, {.kind = FailureKind::kQueueTimeout,
+                  .message = "the request waited longer for its turn than it was willing to"});
+  else if (ticket.request.timeout && age >= *ticket.request.timeout)
+    fail(ticket, {.kind = FailureKind::kDeadline, .message = "the request took longer than it was given"});
+}
+
+void Scheduler::sweep() {
+  const auto now = Clock::now();
+  for (std::vector<Owned>* list : {&running_, &waiting_}) {
+    for (Owned& sequence : *list) {
+      Ticket& ticket = sequence->ticket();
+      if (!ticket.is_over) expire(ticket, now);
+      if (ticket.is_over || sequence->finished() || !ticket.channel->is_cancelled()) continue;
+      for (Owned& follower : sequence->followers) follower->end(FinishReason::kCancelled);
+      sequence->end(FinishReason::kCancelled);
+    }
+    remove_over(*list);
+  }
+}
+
+void Scheduler::remove_over(std::vector<Owned>& sequences) {
+  std::vector<Owned> over;
+  for (Owned& sequence : sequences)
+    if (sequence->finished() || sequence->ticket().is_over) over.push_back(std::move(sequence));
+  std::erase(sequences, nullptr);
+  for (Owned& sequence : over) retire(std::move(sequence));
+}
+
+void Scheduler::fail(Ticket& ticket, Failure failure) {
+  if (ticket.is_over) return;
+  ticket.is_over = true;
+  ++stats_.failed;
+  if (!ticket.has_started) --stats_.queued;
+  endings_.push_back({ticket.channel, std::move(failure)});
+}
+
+void Scheduler::admit() {
+  while (!waiting_.empty() && running_.size() < options_.max_sequences) {
+    Sequence& next = *waiting_.front();
+    if (!next.ticket().channel->has_room()) return;  // they are last: nobody else waits
+    const std::size_t limit = next.ticket().token_limit;
+    const std::size_t ahead = options_.headroom_tokens.value_or(limit);
+    const std::size_t tokens = std::min(limit, next.tokens().size() + ahead);
+    if (!budget_.reserve(0, tokens)) return;
+    next.reserved_tokens = tokens;
+    Owned sequence = std::move(waiting_.front());
+    waiting_.erase(waiting_.begin());
+    start(std::move(sequence));
+  }
+}
+
+void Scheduler::start(Owned sequence) {
+  Ticket& ticket = sequence->ticket();
+  if (!ticket.has_started) {
+    ticket.has_started = true;
+    ticket.started = Clock::now();
+    --stats_.queued;
+  }
+  sequence->cache.emplace(cache_spec_, pool_);
+  running_.push_back(std::move(sequence));
+}
+
+void Scheduler::wait(Owned sequence) {
+  const auto place =
+      std::ranges::find_if(waiting_, [&](const Owned& other) { return is_more_urgent(*sequence, *other); });
+  waiting_.insert(place, std::move(sequence));
+}
+
+void Scheduler::deliver(Sequence& sequence) {
+  Ticket& ticket = sequence.ticket();
+  if (ticket.is_over) return;
+  for (Event& event : sequence.take_events()) {
+    if (!ticket.has_token && std::holds_alternative<TokenEvent>(event)) {
+      ticket.has_token = true;
+      ticket.first_token = Clock::now();
+    }
+    if (std::holds_alternative<TokenEvent>(event)) ++stats_.generated_tokens;
+    ticket.channel->push(std::move(event));
+  }
+}
+
+/// Takes a sequence that ended, or whose request did, out of the engine.
+void Scheduler::retire(Owned sequence) {
+  Ticket& ticket = sequence->ticket();
+  budget_.release(sequence->reserved_tokens);
+  std::vector<Owned> followers = std::move(sequence->followers);
+  for (Owned& follower : followers) retire(std::move(follower));
+  if (ticket.is_over) return;
+  deliver(*sequence);
+  ticket.timings.generated_tokens += sequence->usage().generated_tokens;
+  ++(*sequence->finished() == FinishReason::kStop     ? stats_.finished_stop
+     : *sequence->finished() == FinishReason::kLength ? stats_.finished_length
+                                                      : stats_.cancelled);
+  if (--ticket.open_choices > 0) return;
+  const auto now = Clock::now();
+  ticket.is_over = true;
+  if (!ticket.has_started) {
+    --stats_.queued;
+    ticket.started = now;
+  }
+  Timings& timings = ticket.timings;
+  const auto first = ticket.has_token ? ticket.first_token : now;
+  timings.prompt_tokens = ticket.request.prompt.size();
+  timings.queue_seconds = seconds(ticket.started - ticket.submitted);
+  timings.prompt_seconds = seconds(first - ticket.started);
+  timings.decode_seconds = seconds(now - first);
+  endings_.push_back({ticket.channel, RequestEnd{timings}});
+  constexpr double kMemory = 0.9;
+  if (last_end_ != Clock::time_point())
+    stats_.seconds_per_request =
+        kMemory * stats_.seconds_per_request + (1 - kMemory) * seconds(now - last_end_);
+  last_end_ = now;
+}
+
+void Scheduler::release_followers(Sequence& leader) {
+  std::vector<Owned> followers = std::move(leader.followers);
+  for (Owned& follower : followers) {
+    deliver(*follower);
+    if (follower->finished())
+      retire(std::move(follower));
+    else
+      wait(std::move(follower));
+  }
+}
+
+void Scheduler::settle(std::vector<StepWork>& works) {
+  for (StepWork& work : works) {
+    Sequence& sequence = *work.sequence;
+    Ticket& ticket = sequence.ticket();
+    if (work.error) fail(ticket, {.error = work.error->kind(), .message = work.error->what()});
+    if (work.phase == layers::Phase::kPrompt || work.phase == layers::Phase::kKnown)
+      stats_.computed_prompt_tokens += work.rows();
+    if (!work.prompt_logprobs.empty()) {
+      const std::size_t first = sequence.prompt_logprobs_sent + 1;
+      sequence.prompt_logprobs_sent += work.prompt_logprobs.size();
+      ticket.channel->push(PromptLogprobs{first, std::move(work.prompt_logprobs)});
+    }
+    if (work.begin < sequence.prompt_size() && !ticket.has_token && !ticket.is_over)
+      ticket.channel->push(PromptProgress{.done = std::min(sequence.computed(), sequence.prompt_size()),
+                                          .total = sequence.prompt_size(),
+                                          .cached = ticket.timings.cached_tokens});
+    if (sequence.computed() == sequence.ticket().token_limit && !sequence.finished()) {
+      for (Owned& follower : sequence.followers) follower->end(FinishReason::kLength);
+      sequence.end(FinishReason::kLength);
+    }
+    for (std::size_t i = 0; i < std::min(work.guesses, DraftDepth::kDeepest); ++i) {
+      ++stats_.drafted[i];
+      if (sequence.computed() > work.begin + work.rows() - work.guesses + i) ++stats_.accepted[i];
+    }
+    deliver(sequence);
+    if (sequence.tokens().size() > sequence.prompt_size() || sequence.finished()) release_followers(sequence);
+  }
+  remove_over(running_);
+}
+
+std::optional<Scheduler::Clock::time_point> Scheduler::next_deadline() const {
+  std::optional<Clock::time_point> next;
+  const auto consider = [&](const Ticket& ticket, std::optional<std::chrono::milliseconds> timeout) {
+    if (timeout && (!next || ticket.submitted + *timeout < *next)) next = ticket.submitted + *timeout;
+  };
+  for (const std::vector<Owned>* list : {&running_, &waiting_})
+    for (const Owned& sequence : *list) {
+      const Ticket& ticket = sequence->ticket();
+      consider(ticket, ticket.request.timeout);
+      if (!ticket.has_started) consider(ticket, ticket.request.queue_timeout);
+    }
+  return next;
+}
+
+void Scheduler::cancel_all() {
+  for (std::vector<Owned>* list : {&running_, &waiting_})
+    for (Owned& sequence : *list) sequence->ticket().channel->cancel();
+  sweep();
+}
+
+void Scheduler::fail_all(const Error& error) {
+  for (std::vector<Owned>* list : {&running_, &waiting_}) {
+    for (Owned& sequence : *list) fail(sequence->ticket(), {.error = error.kind(), .message = error.what()});
+    remove_over(*list);
+  }
+}
+
+EngineStats Scheduler::stats() const {
+  EngineStats stats = stats_;
+  stats.running = running_.size();
+  stats.waiting = waiting_.size();
+  stats.cache_bytes = budget_.reserved_bytes();
+  stats.cache_total_bytes = budget_.total_bytes();
+  return stats;
+}
+
+}  // namespace lanner::engine

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "engine/scheduler.h"
+
+namespace lanner::engine {
+namespace {
+
+constexpr std::size_t kGrid = 64;
+// A sequence that lost its caches so often keeps them, unless nothing else can give way.
+constexpr std::size_t kMostPreemptions = 3;
+// A prompt passed over so often comes next.
+constexpr std::size_t kMostSkips = 8;
+
+/// Generating, or so near to it that its rows are few: it goes into every step.
+bool is_generating(const Sequence& sequence) {
+  return sequence.tokens().size() > sequence.prompt_size() && sequence.pending() <= kGrid;
+}
+
+}  // namespace
+
+std::vector<StepWork> Scheduler::plan() {
+  std::vector<Sequence*> ranked;
+  for (const Owned& sequence : running_)
+    if (sequence->ticket().channel->has_room()) ranked.push_back(sequence.get());
+  std::ranges::sort(ranked, [](const Sequence* a, const Sequence* b) { return is_more_urgent(*a, *b); });
+  std::vector<StepWork> works;
+  plan_generating(works, std::move(ranked));
+  std::size_t rows = 0;
+  for (const StepWork& work : works) rows += work.rows();
+  plan_prompts(works, prompt_share(rows));
+  return works;
+}
+
+void Scheduler::plan_generating(std::vector<StepWork>& works, std::vector<Sequence*> ranked) {
+  std::erase_if(ranked, [](const Sequence* sequence) { return !is_generating(*sequence); });
+  std::size_t rows = 0;
+  for (const Sequence* sequence : ranked) rows += sequence->pending();
+  for (Sequence* sequence : ranked) {
+    // The most urgent come first, so whoever loses its memory here has no rows in the step yet.
+    if (!sequence->cache) continue;
+    const std::size_t spare = options_.max_step_tokens - std::min(options_.max_step_tokens, rows);
+    const std::size_t depth = std::min(spare, draft_depth(*sequence, ranked.size()));
+    if (!make_room(*sequence, sequence->tokens().size())) continue;
+    works.push_back(generating_work(*sequence, depth));
+    rows += works.back().guesses;
+  }
+}
+
+std::size_t Scheduler::draft_depth(Sequence& sequence, std::size_t generating) {
+  return sequence.depth.choose(sequence.most_guesses(), sequence.tokens().size(),
+                               [&](std::size_t rows) { return cost_.predict_ms(generating - 1 + rows); });
+}
+
+StepWork Scheduler::generating_work(Sequence& sequence, std::size_t depth) {
+  const auto tokens = sequence.tokens();
+  StepWork work{.sequence = &sequence, .begin = sequence.computed()};
+  work.ids.assign(tokens.begin() + static_cast<std::ptrdiff_t>(work.begin), tokens.end());
+  const std::size_t decided = work.ids.size();
+  std::vector<TokenId> guesses = sequence.propose(depth);
+  guesses.resize(std::min(guesses.size(), cache::SequenceCache::kMaxDraft - decided));
+  if (!guesses.empty() && try_reserve(sequence, tokens.size() + guesses.size()))
+    if (auto draft = sequence.cache->begin_draft(decided + guesses.size()))
+      work.draft.emplace(std::move(*draft));
+  if (work.draft) {
+    work.ids.insert(work.ids.end(), guesses.begin(), guesses.end());
+    work.guesses = guesses.size();
+  }
+  work.phase = work.draft     ? layers::Phase::kVerify
+               : decided == 1 ? layers::Phase::kDecode
+                              : layers::Phase::kKnown;
+  work.wanted.resize(work.guesses + 1);
+  std::iota(work.wanted.begin(), work.wanted.end(), static_cast<std::int32_t>(decided) - 1);
+  return work;
+}
+
+std::size_t Scheduler::prompt_share(std::size_t rows) const {
+  std::size_t share = options_.max_step_tokens - std::min(options_.max_step_tokens, rows);
+  const auto budget_ms = static_cast<double>(options_.inter_token_budget.count());
+  if (rows > 0 && budget_ms > 0)
+    while (share > kGrid && cost_.predict_ms(rows + share) > budget_ms) share -= kGrid;
+  return std::max(share, kGrid);  // prompts never starve
+}
+
+void Scheduler::plan_prompts(std::vector<StepWork>& works, std::size_t budget) {
+  std::vector<Sequence*> prompts;
+  for (const Owned& sequence : running_)
+    if (sequence->ticket().channel->has_room() && !is_generating(*sequence))
+      prompts.push_back(sequence.get());
+  while (budget > 0 && !prompts.empty()) {
+    const auto key = [&](const Sequence* s) {
+      return std::tuple(-s->request().priority, s->skipped >= kMostSkips ? 0 : 1,
+                        s->pending() <= budget ? 0 : 1, s->last_served, s->ticket().arrival, s->choice());
+    };
+    const auto next = std::ranges::min_element(
+        prompts, [&](const Sequence* a, const Sequence* b) { return key(a) < key(b); });
+    Sequence& sequence = **next;
+    std::optional<StepWork> work = prompt_work(sequence, budget);
+    if (!work) break;  // less than a grid cell is left
+    prompts.erase(next);
+    budget -= std::min(budget, work->rows());
+    sequence.last_served = stats_.steps + 1;
+    sequence.skipped = 0;
+    works.push_back(std::move(*work));
+  }
+  for (Sequence* sequence : prompts) ++sequence->skipped;
+}
+
+std::optional<StepWork> Scheduler::prompt_work(Sequence& sequence, std::size_t most_rows) const {
+  const auto tokens = sequence.tokens();
+  const std::size_t begin = sequence.computed();
+  // Pieces end on the grid of pieces, where a checkpoint is wanted, and where the text ends.
+  std::size_t end = std::min(tokens.size(), (begin / options_.prefill_chunk + 1) * options_.prefill_chunk);
+  for (std::size_t checkpoint : sequence.request().checkpoints)
+    if (checkpoint > begin) end = std::min(end, checkpoint);
+  if (end - begin > most_rows) end = (begin + most_rows) / kGrid * kGrid;
+  if (end <= begin) return std::nullopt;
+
+  StepWork work{.sequence = &sequence, .begin = begin};
+  work.phase = begin < sequence.prompt_size() ? layers::Phase::kPrompt : layers::Phase::kKnown;
+  work.ids.assign(tokens.begin() + static_cast<std::ptrdiff_t>(begin),
+                  tokens.begin() + static_cast<std::ptrdiff_t>(end));
+  const bool scores_prompt = sequence.request().prompt_logprobs && sequence.choice() == 0;
+  for (std::size_t next = begin + 1; next <= end; ++next) {
+    const bool scored =
+        scores_prompt && next < sequence.prompt_size() && next > sequence.prompt_logprobs_sent;
+    const bool decides = next == tokens.size() && next < sequence.ticket().token_limit;
+    if (scored || decides) work.wanted.push_back(static_cast<std::int32_t>(next - begin - 1));
+  }
+  return work;
+}
+
+bool Scheduler::try_reserve(Sequence& sequence, std::size_t tokens) {
+  if (sequence.reserved_tokens >= tokens) return true;
+  const std::size_t limit = sequence.ticket().token_limit;
+  const std::size_t ahead = std::min(limit, tokens + options_.headroom_tokens.value_or(limit));
+  for (std::size_t wanted : {ahead, tokens})
+    if (budget_.reserve(sequence.reserved_tokens, wanted)) {
+      sequence.reserved_tokens = wanted;
+      return true;
+    }
+  return false;
+}
+
+bool Scheduler::make_room(Sequence& sequence, std::size_t tokens) {
+  while (!try_reserve(sequence, tokens)) {
+    Sequence* victim = find_victim(sequence);
+    preempt(*victim);
+    if (victim == &sequence) return false;
+  }
+  return true;
+}
+
+Sequence* Scheduler::find_victim(const Sequence& urgent) {
+  Sequence* last = nullptr;  // of those that may be preempted
+  Sequence* last_of_all = nullptr;
+  for (const Owned& sequence : running_) {
+    if (!sequence->cache) continue;
+    if (last_of_all == nullptr || is_more_urgent(*last_of_all, *sequence)) last_of_all = sequence.get();
+    if (sequence->usage().preemptions >= kMostPreemptions || is_more_urgent(*sequence, urgent)) continue;
+    if (last == nullptr || is_more_urgent(*last, *sequence)) last = sequence.get();
+  }
+  return last != nullptr ? last : last_of_all;
+}
+
+void Scheduler::preempt(Sequence& sequence) {
+  budget_.release(sequence.reserved_tokens);
+  sequence.reserved_tokens = 0;
+  sequence.cache.reset();
+  ++sequence.usage().preemptions;
+  ++stats_.preemptions;
+  const auto at = std::ranges::find_if(running_, [&](const Owned& o) { return o.get() == &sequence; });
+  Owned owned = std::move(*at);
+  running_.erase(at);
+  wait(std::move(owned));
+}
+
+}  // namespace lanner::engine

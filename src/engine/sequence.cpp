@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "engine/sequence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+#include "engine/token_logprobs.h"
+
+namespace lanner::engine {
+namespace {
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+Sampler make_sampler(const LoadedModel& model, const Request& request, std::size_t choice) {
+  SamplingOptions options = request.sampling;
+  options.choice = static_cast<std::uint32_t>(choice);
+  return {options, {.vocabulary = model.tokenizer().vocab_size(), .suppressed = model.defaults().suppressed}};
+}
+
+}  // namespace
+
+SequenceModel::SequenceModel(const LoadedModel& its_model)
+    : loaded(its_model), reasoning(reasoning_close(its_model.tokenizer())) {}
+
+Sequence::Sequence(const SequenceModel& model, std::shared_ptr<Ticket> ticket, std::size_t choice)
+    : model_(model),
+      ticket_(std::move(ticket)),
+      choice_(choice),
+      tokens_(request().prompt),
+      sampler_(make_sampler(model.loaded, request(), choice)),
+      text_(model.loaded.tokenizer(), request()),
+      stop_ids_(request().stop_ids) {
+  if (request().constraint) constraint_ = request().constraint();
+  const std::vector<TokenId>& ends = model.loaded.defaults().stop_ids;
+  std::vector<TokenId>& role = request().end_of_text == EndOfText::kStops ? stop_ids_ : banned_;
+  role.insert(role.end(), ends.begin(), ends.end());
+  if (text_.in_reasoning() && request().thinking_budget == 0) {
+    forced_ = model_.reasoning.whole;
+    reasoning_closed_ = true;
+  }
+}
+
+bool Sequence::is_stop(TokenId id) const { return std::ranges::find(stop_ids_, id) != stop_ids_.end(); }
+
+std::size_t Sequence::most_guesses() const {
+  const std::size_t left = ticket_->token_limit - tokens_.size();
+  return std::min({request().draft_tokens, left > 0 ? left - 1 : 0, cache::SequenceCache::kMaxDraft - 1});
+}
+
+std::vector<TokenId> Sequence::propose(std::size_t depth) {
+  if (!forced_.empty()) {
+    std::vector<TokenId> known = forced_;
+    known.resize(std::min(known.size(), cache::SequenceCache::kMaxDraft - 1));
+    return known;
+  }
+  std::vector<TokenId> guesses = drafter_.propose(tokens_, depth);
+  if (constraint_ == nullptr || text_.in_reasoning()) return guesses;
+  std::size_t allowed = 0;
+  while (allowed < guesses.size() && constraint_->accept(guesses[allowed])) ++allowed;
+  constraint_->rollback(allowed);
+  guesses.resize(allowed);
+  return guesses;
+}
+
+bool Sequence::mask(std::span<float> logits) {
+  mask_.resize((logits.size() + 63) / 64);
+  constraint_->fill_mask(mask_);
+  bool any = false;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if ((mask_[i / 64] >> (i % 64) & 1U) == 0) logits[i] = kNever;
+    any = any || logits[i] != kNever;
+  }
+  return any;
+}
+
+void Sequence::decide(std::span<float> logits) {
+  if (finished_) return;
+  const bool ends_banned = generated() < request().min_tokens;
+  std::vector<TokenId> banned = banned_;
+  if (ends_banned) banned.insert(banned.end(), stop_ids_.begin(), stop_ids_.end());
+  sampler_.adjust(logits, tokens_, banned);
+  std::vector<float> adjusted;
+  if (request().top_logprobs) adjusted.assign(logits.begin(), logits.end());
+
+  std::optional<TokenId> id;
+  if (!forced_.empty()) {
+    id = forced_.front();
+    forced_.erase(forced_.begin());
+  } else if (constraint_ == nullptr || text_.in_reasoning() || mask(logits)) {
+    id = sampler_.pick(logits, tokens_.size());
+  }
+  // Complete, and the ends it allows are banned: nothing can follow.
+  if (!id) return end(FinishReason::kStop);
+  std::optional<LogprobEntry> entry;
+  if (request().top_logprobs) entry = logprob_entry(adjusted, *id, *request().top_logprobs);
+  take(*id, std::move(entry));
+  // Log-probabilities of forced tokens need their logits, so they wait for their rows.
+  if (!request().top_logprobs) take_forced();
+}
+
+void Sequence::take_forced() {
+  while (!forced_.empty() && !finished_) {
+    const TokenId id = forced_.front();
+    forced_.erase(forced_.begin());
+    take(id, std::nullopt);
+  }
+}
+
+void Sequence::take(TokenId id, std::optional<LogprobEntry> logprob) {
+  if (is_stop(id)) {
+    stop_id_ = id;
+    return end(FinishReason::kStop);
+  }
+  tokens_.push_back(id);
+  ++usage_.generated_tokens;
+  const bool reasoning = text_.in_reasoning();
+  TokenEvent event{.choice = choice_, .id = id, .logprob = std::move(logprob), .text = text_.push(id)};
+  event.part = text_.part();
+  events_.emplace_back(std::move(event));
+  if (reasoning) ++usage_.reasoning_tokens;
+  if (text_.stopped_at()) return end(FinishReason::kStop);
+  if (tokens_.size() >= ticket_->token_limit) return end(FinishReason::kLength);
+  force_what_follows(id, reasoning ? AnswerPart::kReasoning : AnswerPart::kContent);
+}
+
+void Sequence::force_what_follows(TokenId id, AnswerPart part) {
+  const bool still_reasoning = text_.in_reasoning();
+  if (part == AnswerPart::kReasoning) {
+    if (still_reasoning && !reasoning_closed_ && request().thinking_budget &&
+        usage_.reasoning_tokens >= *request().thinking_budget) {
+      forced_ = model_.reasoning.whole;
+      reasoning_closed_ = true;
+    } else if (!still_reasoning && constraint_ != nullptr) {
+      // The model expects what follows the end marker before content; the constraint knows only content.
+      if (forced_.empty()) forced_ = model_.reasoning.rest;
+      unconstrained_ = forced_.size();
+    }
+    return;
+  }
+  if (constraint_ == nullptr) return;
+  if (unconstrained_ > 0) {
+    --unconstrained_;
+    return;
+  }
+  if (!constraint_->accept(id))
+    throw Error(ErrorKind::kInternal, "a token was chosen that the answer's grammar does not allow");
+  if (forced_.empty()) forced_ = constraint_->forced();
+}
+
+void Sequence::end(FinishReason reason) {
+  ChoiceEnd event{
+      .choice = choice_, .reason = reason, .stop_string = {}, .stop_id = stop_id_, .text = {}, .usage = {}};
+  event.text = text_.finish();
+  event.stop_string = text_.stopped_at();
+  if (event.stop_string) event.reason = FinishReason::kStop;
+  event.usage = usage_;
+  finished_ = event.reason;
+  events_.emplace_back(std::move(event));
+}
+
+void Sequence::learn(std::size_t drafted, std::size_t accepted) {
+  usage_.drafted_tokens += drafted;
+  usage_.accepted_tokens += accepted;
+  depth.learn(drafted, accepted);
+}
+
+}  // namespace lanner::engine

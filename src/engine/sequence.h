@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cache/sequence_cache.h"
+#include "engine/answer_text.h"
+#include "engine/draft_depth.h"
+#include "engine/event.h"
+#include "engine/loaded_model.h"
+#include "engine/ngram_drafter.h"
+#include "engine/reasoning_close.h"
+#include "engine/request.h"
+#include "engine/request_channel.h"
+#include "engine/sampler.h"
+
+namespace lanner::engine {
+
+/// A request on its way through the engine: what its choices share.
+struct Ticket {
+  using Clock = std::chrono::steady_clock;
+
+  Request request;
+  std::shared_ptr<RequestChannel> channel;
+  std::uint64_t arrival = 0;    ///< counts submissions
+  std::size_t token_limit = 0;  ///< of a choice, prompt included
+  Clock::time_point submitted = {};
+  Clock::time_point started = {};
+  Clock::time_point first_token = {};
+  bool has_started = false;
+  bool has_token = false;
+  bool is_over = false;
+  std::size_t open_choices = 0;
+  Timings timings = {};
+};
+
+/// What sequences need of the model they run on.
+struct SequenceModel {
+  explicit SequenceModel(const LoadedModel& loaded);
+
+  const LoadedModel& loaded;
+  ReasoningClose reasoning;
+};
+
+/// One choice of a request: its tokens so far and everything that follows from them. Whether a token was
+/// fed, replayed, forced, guessed or sampled makes no difference to what comes after it.
+class Sequence {
+ public:
+  Sequence(const SequenceModel& model, std::shared_ptr<Ticket> ticket, std::size_t choice);
+
+  Ticket& ticket() const { return *ticket_; }
+  const std::shared_ptr<Ticket>& shared_ticket() const { return ticket_; }
+  const Request& request() const { return ticket_->request; }
+  std::size_t choice() const { return choice_; }
+  /// Prompt and decided tokens.
+  std::span<const TokenId> tokens() const { return tokens_; }
+  std::size_t prompt_size() const { return request().prompt.size(); }
+  /// Tokens the cache holds.
+  std::size_t computed() const { return cache ? cache->length() : 0; }
+  /// Decided tokens the cache lacks; at least 1 while the sequence runs.
+  std::size_t pending() const { return tokens_.size() - computed(); }
+  /// Nothing but the last decided token is left to compute.
+  bool is_decoding() const { return pending() == 1 && tokens_.size() > prompt_size(); }
+
+  /// Tokens that probably come next, to be computed in one forward with the last one: those that are forced
+  /// and, if none, at most `depth` guesses.
+  std::vector<TokenId> propose(std::size_t depth);
+  /// Room for guesses that could still be used.
+  std::size_t most_guesses() const;
+  /// Decides the next token from the model's logits for its place; they are scratch after the call. Throws
+  /// Error kInternal for logits that are no numbers.
+  void decide(std::span<float> logits);
+  /// Ends the sequence as it is.
+  void end(FinishReason reason);
+  /// `accepted` of `drafted` guesses were right.
+  void learn(std::size_t drafted, std::size_t accepted);
+
+  /// Why the sequence ended; nothing while it runs.
+  const std::optional<FinishReason>& finished() const { return finished_; }
+  const ChoiceUsage& usage() const { return usage_; }
+  ChoiceUsage& usage() { return usage_; }
+  /// What happened since the last call; ends with a ChoiceEnd when finished.
+  std::vector<Event> take_events() { return std::exchange(events_, {}); }
+
+  // The scheduler's.
+  std::optional<cache::SequenceCache> cache;
+  std::size_t reserved_tokens = 0;                   ///< for which memory is set aside
+  std::uint64_t last_served = 0;                     ///< step that computed some of the prompt
+  std::size_t skipped = 0;                           ///< steps that passed over the prompt since
+  std::size_t prompt_logprobs_sent = 0;              ///< prompt tokens, from the first on
+  std::vector<std::unique_ptr<Sequence>> followers;  ///< other choices, waiting for this one's prompt
+  DraftDepth depth;
+
+ private:
+  void take(TokenId id, std::optional<LogprobEntry> logprob);
+  void take_forced();
+  void force_what_follows(TokenId id, AnswerPart part);
+  bool mask(std::span<float> logits);
+  bool is_stop(TokenId id) const;
+  std::size_t generated() const { return tokens_.size() - prompt_size(); }
+
+  const SequenceModel& model_;
+  std::shared_ptr<Ticket> ticket_;
+  std::size_t choice_;
+  std::vector<TokenId> tokens_;
+  Sampler sampler_;
+  AnswerText text_;
+  std::unique_ptr<TokenConstraint> constraint_;
+  std::vector<std::uint64_t> mask_;
+  NgramDrafter drafter_;
+  std::vector<TokenId> stop_ids_;  ///< that end the answer or, before min_tokens, are banned
+  std::vector<TokenId> banned_;    ///< end-of-text tokens that may never come
+  std::vector<TokenId> forced_;    ///< decided, but not yet taken
+  std::size_t unconstrained_ = 0;  ///< how many of them come before the constraint begins
+  bool reasoning_closed_ = false;  ///< the budget was used up
+  std::optional<TokenId> stop_id_;
+  std::optional<FinishReason> finished_;
+  ChoiceUsage usage_;
+  std::vector<Event> events_;
+};
+
+}  // namespace lanner::engine

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "core/arena.h"
+#include "device/stream.h"
+#include "engine/loaded_model.h"
+#include "engine/step_work.h"
+
+namespace lanner::engine {
+
+/// Runs forwards and lets the sequences decide their next tokens from the logits.
+class StepRunner {
+ public:
+  StepRunner(const LoadedModel& model, int threads);
+
+  /// One forward over all of `works`, then every sequence's decisions. Afterwards each cache holds exactly
+  /// the rows whose tokens turned out to be the sequence's. What goes wrong with one sequence is noted in its
+  /// work; throws Error for what goes wrong with all.
+  void run(std::span<StepWork> works);
+
+ private:
+  struct LogitRow {
+    StepWork* work;
+    std::int32_t row;
+  };
+
+  void decide(std::span<const LogitRow> rows, const Tensor& logits);
+
+  const LoadedModel& model_;
+  device::Stream stream_;
+  Arena arena_;
+};
+
+}  // namespace lanner::engine
