@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+
+namespace lanner::text::grammar {
+
+/// A set of byte values.
+class ByteSet {
+ public:
+  static constexpr std::size_t kByteValues = 256;
+
+  static ByteSet of(std::uint8_t byte) { return range(byte, byte); }
+  static ByteSet all() { return range(0, 255); }
+  /// Bytes first..last, both included.
+  static ByteSet range(std::uint8_t first, std::uint8_t last) {
+    ByteSet set;
+    for (unsigned byte = first; byte <= last; ++byte) set.add(static_cast<std::uint8_t>(byte));
+    return set;
+  }
+
+  void add(std::uint8_t byte) { words_[byte >> 6] |= std::uint64_t{1} << (byte & 63); }
+  bool contains(std::uint8_t byte) const { return (words_[byte >> 6] >> (byte & 63) & 1) != 0; }
+  bool empty() const { return (words_[0] | words_[1] | words_[2] | words_[3]) == 0; }
+
+  ByteSet& operator|=(const ByteSet& other) {
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+    return *this;
+  }
+  friend auto operator<=>(const ByteSet&, const ByteSet&) = default;
+  const std::array<std::uint64_t, 4>& words() const { return words_; }
+
+ private:
+  std::array<std::uint64_t, 4> words_{};
+};
+
+}  // namespace lanner::text::grammar

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+
+#include "text/grammar/grammar_source.h"
+#include "text/grammar/vocabulary.h"
+
+namespace lanner::text::grammar {
+
+class Machine;
+struct Program;
+
+/// A compiled grammar over a model's vocabulary. To its users it never changes; inside it remembers states
+/// and masks, so keep and share it. Safe to use from many threads.
+class Grammar {
+ public:
+  /// Throws Error kInvalidArgument for a grammar that is not sound: rules without a definition, or no text
+  /// that satisfies it.
+  Grammar(GrammarSource source, std::shared_ptr<const GrammarVocabulary> vocabulary);
+  ~Grammar();
+
+  const GrammarVocabulary& vocabulary() const { return *vocabulary_; }
+  /// Whether the whole text satisfies the grammar (one that uses no markers).
+  bool accepts(std::string_view text) const;
+
+ private:
+  friend class Matcher;
+  /// What a new matcher works with: shared until it remembers so much that a fresh one is due.
+  std::shared_ptr<Machine> machine() const;
+
+  std::shared_ptr<const GrammarVocabulary> vocabulary_;
+  std::shared_ptr<const Program> program_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<Machine> machine_;
+};
+
+}  // namespace lanner::text::grammar

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "text/grammar/grammar_source.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "text/unicode.h"
+
+namespace lanner::text::grammar {
+
+namespace {
+
+/// Parts of grammars that may exist at once: stops grammars that would eat the memory.
+constexpr std::size_t kMaxExprs = 4'000'000;
+
+/// How deep shared beginnings of literals nest.
+constexpr int kMaxSharing = 500;
+
+/// Cuts [first, last], whose ends have UTF-8 of equal length, into ranges in which every byte runs over a
+/// range of its own.
+void split_utf8(char32_t first, char32_t last, int tail_bytes, std::vector<CodePointSet::Range>& out) {
+  for (int tail = 1; tail <= tail_bytes; ++tail) {
+    const char32_t mask = (char32_t{1} << (6 * tail)) - 1;
+    if ((first & ~mask) == (last & ~mask)) continue;
+    if ((first & mask) != 0) {
+      split_utf8(first, first | mask, tail_bytes, out);
+      split_utf8((first | mask) + 1, last, tail_bytes, out);
+      return;
+    }
+    if ((last & mask) != mask) {
+      split_utf8(first, (last & ~mask) - 1, tail_bytes, out);
+      split_utf8(last & ~mask, last, tail_bytes, out);
+      return;
+    }
+  }
+  out.push_back({first, last});
+}
+
+}  // namespace
+
+ExprId GrammarSource::add(Expr expr) {
+  if (exprs_.size() >= kMaxExprs) throw Error(ErrorKind::kInvalidArgument, "the grammar is too large");
+  exprs_.push_back(std::move(expr));
+  return static_cast<ExprId>(exprs_.size() - 1);
+}
+
+ExprId GrammarSource::literal(std::string_view text) {
+  if (text.empty()) return empty();
+  return add({.kind = Expr::Kind::kLiteral, .literal = std::string(text)});
+}
+
+ExprId GrammarSource::utf8_range(char32_t first, char32_t last) {
+  std::string low, high;
+  append_utf8(low, first);
+  append_utf8(high, last);
+  std::vector<ExprId> bytes;
+  for (std::size_t i = 0; i < low.size(); ++i)
+    bytes.push_back(
+        byte_set(ByteSet::range(static_cast<std::uint8_t>(low[i]), static_cast<std::uint8_t>(high[i]))));
+  return sequence(std::move(bytes));
+}
+
+ExprId GrammarSource::character(const CodePointSet& set) {
+  static constexpr CodePointSet::Range kByLength[] = {
+      {0, 0x7F}, {0x80, 0x7FF}, {0x800, 0xFFFF}, {0x10000, CodePointSet::kLast}};
+  std::vector<ExprId> ways;
+  ByteSet ascii;
+  for (const CodePointSet::Range& range : set.ranges()) {
+    int tail_bytes = 0;
+    for (const CodePointSet::Range& length : kByLength) {
+      const char32_t first = std::max(range.first, length.first), last = std::min(range.last, length.last);
+      if (first <= last && tail_bytes == 0) {
+        for (char32_t c = first; c <= last; ++c) ascii.add(static_cast<std::uint8_t>(c));
+      } else if (first <= last) {
+        std::vector<CodePointSet::Range> parts;
+        split_utf8(first, last, tail_bytes, parts);
+        for (const CodePointSet::Range& part : parts) ways.push_back(utf8_range(part.first, part.last));
+      }
+      ++tail_bytes;
+    }
+  }
+  if (!ascii.empty()) ways.push_back(byte_set(ascii));
+  return choice(std::move(ways));
+}
+
+ExprId GrammarSource::sequence(std::vector<ExprId> parts) {
+  if (parts.empty()) return empty();
+  if (parts.size() == 1) return parts.front();
+  return add({.kind = Expr::Kind::kSequence, .children = std::move(parts)});
+}
+
+ExprId GrammarSource::choice(std::vector<ExprId> ways) {
+  if (ways.empty()) return nothing();
+  if (ways.size() == 1) return ways.front();
+  return add({.kind = Expr::Kind::kChoice, .children = std::move(ways)});
+}
+
+ExprId GrammarSource::literals(std::vector<std::string> texts) {
+  std::ranges::sort(texts);
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  return texts.empty() ? nothing() : shared_prefixes(texts, 0, 0);
+}
+
+/// The texts from byte `from` on, before which all are equal.
+ExprId GrammarSource::shared_prefixes(std::span<const std::string> sorted, std::size_t from, int depth) {
+  if (sorted.size() == 1) return literal(std::string_view(sorted.front()).substr(from));
+  std::vector<ExprId> ways;
+  if (depth == kMaxSharing) {
+    for (const std::string& text : sorted) ways.push_back(literal(std::string_view(text).substr(from)));
+    return choice(std::move(ways));
+  }
+  std::size_t begin = 0;
+  if (sorted.front().size() == from) {
+    ways.push_back(empty());
+    begin = 1;
+  }
+  while (begin < sorted.size()) {
+    std::size_t end = begin + 1;
+    while (end < sorted.size() && sorted[end][from] == sorted[begin][from]) ++end;
+    const std::string &first = sorted[begin], &last = sorted[end - 1];
+    std::size_t shared = from;
+    while (shared < first.size() && shared < last.size() && first[shared] == last[shared]) ++shared;
+    const ExprId head = literal(std::string_view(first).substr(from, shared - from));
+    ways.push_back(sequence({head, shared_prefixes(sorted.subspan(begin, end - begin), shared, depth + 1)}));
+    begin = end;
+  }
+  return choice(std::move(ways));
+}
+
+ExprId GrammarSource::repeat(ExprId expr, std::uint32_t min, std::uint32_t max) {
+  if (max == 0) return empty();
+  if (min == 1 && max == 1) return expr;
+  return add({.kind = Expr::Kind::kRepeat, .children = {expr}, .min = min, .max = max});
+}
+
+ExprId GrammarSource::until(std::string_view end) {
+  const ExprId has_end = sequence({any_text(), literal(end), any_text()});
+  return sequence({complement(has_end), literal(end)});
+}
+
+RuleId GrammarSource::add_rule(std::string name) {
+  rules_.push_back({.name = std::move(name)});
+  return static_cast<RuleId>(rules_.size() - 1);
+}
+
+ExprId GrammarSource::add_and_reference(std::string name, ExprId body) {
+  const RuleId id = add_rule(std::move(name));
+  define(id, body);
+  return rule(id);
+}
+
+}  // namespace lanner::text::grammar

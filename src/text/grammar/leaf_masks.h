@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "text/grammar/leaf_automata.h"
+#include "text/grammar/vocabulary.h"
+
+namespace lanner::text::grammar {
+
+/// The part of a mask that a leaf's state decides by itself, whatever rules surround it; computed once.
+struct LeafMask {
+  /// Allowed as a whole: tokens that the leaf can read to their end. Plain tokens of up to `plain`
+  /// characters, and those of `tokens` or `dense`.
+  std::size_t plain = 0;
+  std::vector<TokenId> tokens;
+  std::vector<std::uint32_t> dense;  ///< A mask, used instead of a long list.
+  /// Nodes of `trie` behind which the leaf may be complete and a token goes on that was not allowed yet.
+  const TokenTrie* trie = nullptr;
+  std::vector<std::uint32_t> exits;
+
+  void add_to(std::span<std::uint32_t> mask, const GrammarVocabulary& vocabulary) const;
+};
+
+/// Leaf masks by state.
+class LeafMasks {
+ public:
+  LeafMasks(const GrammarVocabulary& vocabulary, LeafAutomata& leaves)
+      : vocabulary_(vocabulary), leaves_(leaves) {}
+
+  const LeafMask& of(LeafState state);
+  std::size_t memory_bytes() const { return memory_bytes_; }
+
+ private:
+  std::unique_ptr<LeafMask> compute(LeafState state);
+  /// How many plain characters any plain token may have; nothing when plain tokens must be looked at singly.
+  std::optional<std::size_t> plain_characters(LeafState state);
+  void walk(LeafState state, LeafMask& mask);
+
+  const GrammarVocabulary& vocabulary_;
+  LeafAutomata& leaves_;
+  std::unordered_map<LeafState, const LeafMask*> by_state_;
+  std::unordered_map<LeafState, std::unique_ptr<LeafMask>> masks_;  ///< By representative state.
+  std::vector<LeafState> path_;
+  std::vector<std::uint32_t> allowed_nodes_;
+  std::size_t memory_bytes_ = 0;
+};
+
+}  // namespace lanner::text::grammar

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "text/grammar/machine.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace lanner::text::grammar {
+
+namespace {
+
+/// Whole masks that are remembered: 32 KiB each at 262144 tokens.
+constexpr std::size_t kMaxMasks = 256;
+
+}  // namespace
+
+Machine::Machine(std::shared_ptr<const Program> program, std::shared_ptr<const GrammarVocabulary> vocabulary)
+    : program_(std::move(program)),
+      vocabulary_(std::move(vocabulary)),
+      leaves_(program_->terms, program_->leaves),
+      parse_(*program_, leaves_),
+      leaf_masks_(*vocabulary_, leaves_),
+      path_(vocabulary_->max_bytes() + 1) {}
+
+ParseState Machine::step_token(ParseState state, TokenId token) {
+  const std::lock_guard lock(mutex_);
+  if (vocabulary_->is_marker(token)) return parse_.step_marker(state, token);
+  const std::string_view text = vocabulary_->text(token);
+  if (text.empty()) return ParseStates::kDead;
+  for (const char byte : text) state = parse_.step(state, static_cast<std::uint8_t>(byte));
+  return state;
+}
+
+ParseState Machine::step_text(ParseState state, std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  for (const char byte : text) state = parse_.step(state, static_cast<std::uint8_t>(byte));
+  return state;
+}
+
+bool Machine::accepts(ParseState state) {
+  const std::lock_guard lock(mutex_);
+  return parse_.accepts(state);
+}
+
+void Machine::fill_mask(ParseState state, std::span<std::uint32_t> mask) {
+  const std::lock_guard lock(mutex_);
+  const auto known = masks_.find(state);
+  if (known != masks_.end()) {
+    std::ranges::copy(known->second, mask.begin());
+    return;
+  }
+  compute_mask(state, mask);
+  if (masks_.size() >= kMaxMasks) masks_.clear();
+  masks_.emplace(state, std::vector<std::uint32_t>(mask.begin(), mask.end()));
+}
+
+void Machine::compute_mask(ParseState state, std::span<std::uint32_t> mask) {
+  std::ranges::fill(mask, 0U);
+  LeafState previous = LeafAutomata::kDead;
+  for (std::uint32_t i = 0; i < parse_.items(state).size(); ++i) {
+    const ParseStates::Item item = parse_.items(state)[i];
+    const LeafMask& leaf = leaf_masks_.of(item.leaf);
+    if (item.leaf != previous) leaf.add_to(mask, *vocabulary_);
+    previous = item.leaf;
+    if (!leaf.exits.empty()) add_exits(leaf, item.then, mask);
+  }
+  add_markers(state, mask);
+  if (parse_.accepts(state))
+    for (const TokenId stop : vocabulary_->stop_ids()) allow_token(mask, stop);
+}
+
+void Machine::add_exits(const LeafMask& leaf, const ParseStates::Frame& then, std::span<std::uint32_t> mask) {
+  const ParseState behind = parse_.after(then);
+  if (parse_.items(behind).empty()) return;
+  const ByteSet first = next_bytes(behind);
+  const std::span<const TokenTrie::Node> nodes = leaf.trie->nodes();
+  for (const std::uint32_t exit : leaf.exits) {
+    for (std::uint32_t child = exit + 1; child < nodes[exit].end; child = nodes[child].end) {
+      if (!first.contains(nodes[child].byte)) continue;
+      add_subtree(*leaf.trie, child, behind, mask);
+    }
+  }
+}
+
+/// Allows the tokens at and below `root`, the parser being in `state` before root's byte.
+void Machine::add_subtree(const TokenTrie& trie, std::uint32_t root, ParseState state,
+                          std::span<std::uint32_t> mask) {
+  const std::span<const TokenTrie::Node> nodes = trie.nodes();
+  path_[nodes[root].depth - 1U] = state;
+  for (std::uint32_t i = root; i < nodes[root].end;) {
+    const TokenTrie::Node& node = nodes[i];
+    const ParseState next = parse_.step(path_[node.depth - 1U], node.byte);
+    if (next == ParseStates::kDead) {
+      i = node.end;
+      continue;
+    }
+    path_[node.depth] = next;
+    if (node.token != TokenTrie::kNoToken) {
+      allow_token(mask, node.token);
+      if (node.has_namesakes)
+        for (const TokenId token : trie.namesakes(node.token)) allow_token(mask, token);
+    }
+    ++i;
+  }
+}
+
+void Machine::add_markers(ParseState state, std::span<std::uint32_t> mask) {
+  for (const ParseStates::MarkerItem& item : parse_.markers(state)) {
+    if (item.kind == Program::EdgeKind::kMarker) {
+      allow_token(mask, static_cast<TokenId>(item.target));
+      continue;
+    }
+    const std::vector<TokenId>& but = program_->other_markers[item.target];
+    for (const GrammarVocabulary::Marker& marker : vocabulary_->markers())
+      if (!vocabulary_->is_stop(marker.id) && std::ranges::find(but, marker.id) == but.end())
+        allow_token(mask, marker.id);
+  }
+}
+
+const ByteSet& Machine::next_bytes(ParseState state) {
+  const auto [entry, added] = next_bytes_.emplace(state, ByteSet{});
+  if (added) {
+    ByteSet set;
+    for (const ParseStates::Item& item : parse_.items(state)) set |= leaves_.next_bytes(item.leaf);
+    entry->second = set;
+  }
+  return entry->second;
+}
+
+std::string Machine::forced_text(ParseState state, std::size_t max_bytes) {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  while (text.size() < max_bytes && !parse_.accepts(state) && parse_.markers(state).empty()) {
+    const ByteSet& next = next_bytes(state);
+    int bytes = 0;
+    std::uint8_t only = 0;
+    for (std::size_t word = 0; word < next.words().size(); ++word) {
+      bytes += std::popcount(next.words()[word]);
+      if (next.words()[word] != 0)
+        only = static_cast<std::uint8_t>(64 * word +
+                                         static_cast<std::size_t>(std::countr_zero(next.words()[word])));
+    }
+    if (bytes != 1) break;
+    text.push_back(static_cast<char>(only));
+    state = parse_.step(state, only);
+  }
+  return text;
+}
+
+std::size_t Machine::memory_bytes() {
+  const std::lock_guard lock(mutex_);
+  return leaves_.memory_bytes() + parse_.memory_bytes() + leaf_masks_.memory_bytes() +
+         masks_.size() * mask_words(vocabulary_->size()) * sizeof(std::uint32_t);
+}
+
+}  // namespace lanner::text::grammar

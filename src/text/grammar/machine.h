@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "text/grammar/leaf_automata.h"
+#include "text/grammar/leaf_masks.h"
+#include "text/grammar/parse_states.h"
+#include "text/grammar/program.h"
+#include "text/grammar/vocabulary.h"
+
+namespace lanner::text::grammar {
+
+/// A program at work: states and masks found so far, shared by all matchers that started with it. Safe to use
+/// from many threads.
+class Machine {
+ public:
+  Machine(std::shared_ptr<const Program> program, std::shared_ptr<const GrammarVocabulary> vocabulary);
+
+  ParseState start() const { return parse_.start(); }
+  /// kDead when the token cannot come. `token` is no stop token.
+  ParseState step_token(ParseState state, TokenId token);
+  ParseState step_text(ParseState state, std::string_view text);
+  bool accepts(ParseState state);
+  /// Sets the bits of all tokens that may come, stop tokens included, and clears the others.
+  void fill_mask(ParseState state, std::span<std::uint32_t> mask);
+  /// The text that must come, at most `max_bytes` of it.
+  std::string forced_text(ParseState state, std::size_t max_bytes);
+  std::size_t memory_bytes();
+
+ private:
+  void compute_mask(ParseState state, std::span<std::uint32_t> mask);
+  void add_exits(const LeafMask& leaf, const ParseStates::Frame& then, std::span<std::uint32_t> mask);
+  void add_subtree(const TokenTrie& trie, std::uint32_t exit, ParseState state,
+                   std::span<std::uint32_t> mask);
+  void add_markers(ParseState state, std::span<std::uint32_t> mask);
+  const ByteSet& next_bytes(ParseState state);
+
+  std::mutex mutex_;
+  std::shared_ptr<const Program> program_;
+  std::shared_ptr<const GrammarVocabulary> vocabulary_;
+  LeafAutomata leaves_;
+  ParseStates parse_;
+  LeafMasks leaf_masks_;
+  std::unordered_map<ParseState, std::vector<std::uint32_t>> masks_;
+  std::unordered_map<ParseState, ByteSet> next_bytes_;
+  std::vector<ParseState> path_;
+};
+
+}  // namespace lanner::text::grammar

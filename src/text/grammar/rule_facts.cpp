@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "text/grammar/rule_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace lanner::text::grammar {
+
+namespace {
+
+/// A repetition of at most so many times does not count as a loop.
+constexpr std::uint32_t kShortRepeat = 64;
+
+using Kind = Expr::Kind;
+
+/// Calls `visit(rule)` for every rule the expression uses.
+template <typename Visit>
+void each_rule(const GrammarSource& source, ExprId root, const Visit& visit) {
+  std::vector<ExprId> open{root};
+  while (!open.empty()) {
+    const Expr& expr = source.expr(open.back());
+    open.pop_back();
+    if (expr.kind == Kind::kRule) visit(expr.rule);
+    open.insert(open.end(), expr.children.begin(), expr.children.end());
+  }
+}
+
+}  // namespace
+
+RuleFacts::RuleFacts(const GrammarSource& source, Terms& terms)
+    : source_(source), terms_(terms), rules_(source.rule_count()) {
+  for (RuleId rule = 0; rule < rules_.size(); ++rule)
+    if (!source.is_defined(rule))
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("rule \"{}\" is used but has no definition", source.name(rule)));
+  std::vector<std::vector<RuleId>> users(rules_.size());
+  for (RuleId rule = 0; rule < rules_.size(); ++rule)
+    each_rule(source, source.body(rule), [&](RuleId used) { users[used].push_back(rule); });
+  find_leaf_rules(users);
+  find_nullable_rules(users);
+}
+
+/// Rules from those that use no other up: a rule in a cycle of uses is never reached.
+void RuleFacts::find_leaf_rules(const std::vector<std::vector<RuleId>>& users) {
+  std::vector<std::uint32_t> waiting(rules_.size());
+  for (RuleId rule = 0; rule < rules_.size(); ++rule)
+    each_rule(source_, source_.body(rule), [&](RuleId) { ++waiting[rule]; });
+  std::vector<RuleId> ready;
+  for (RuleId rule = 0; rule < rules_.size(); ++rule)
+    if (waiting[rule] == 0) ready.push_back(rule);
+  std::vector<bool> reached(rules_.size());
+  while (!ready.empty()) {
+    const RuleId rule = ready.back();
+    ready.pop_back();
+    reached[rule] = true;
+    const Shape shape = this->shape(source_.body(rule));
+    rules_[rule].leaf = shape.regular && shape.mergeable;
+    rules_[rule].has_loop = shape.has_loop;
+    for (const RuleId user : users[rule])
+      if (--waiting[user] == 0) ready.push_back(user);
+  }
+  for (RuleId rule = 0; rule < rules_.size(); ++rule)
+    if (!reached[rule]) shape(source_.body(rule));
+}
+
+RuleFacts::Shape RuleFacts::shape(ExprId id) {
+  if (mergeable_.size() <= id) mergeable_.resize(id + 1);
+  const Expr& expr = source_.expr(id);
+  Shape result;
+  for (const ExprId child : expr.children) {
+    const Shape part = shape(child);
+    result.regular = result.regular && part.regular;
+    result.mergeable = result.mergeable && part.mergeable;
+    result.has_loop = result.has_loop || part.has_loop;
+  }
+  switch (expr.kind) {
+    case Kind::kMarker:
+    case Kind::kOtherMarkers:
+      result.regular = result.mergeable = false;
+      break;
+    case Kind::kRule:
+      result.regular = rules_[expr.rule].leaf;
+      result.has_loop = rules_[expr.rule].has_loop;
+      result.mergeable = result.regular && !result.has_loop;
+      break;
+    case Kind::kRepeat:
+      if (expr.max > kShortRepeat) result.has_loop = true;
+      break;
+    case Kind::kBoth:
+    case Kind::kComplement:
+      result.mergeable = true;  // term() reports what is not regular.
+      break;
+    default:
+      break;
+  }
+  mergeable_[id] = result.mergeable ? 1 : 0;
+  return result;
+}
+
+bool RuleFacts::nullable(ExprId id) const {
+  const Expr& expr = source_.expr(id);
+  const auto child = [&](ExprId other) { return nullable(other); };
+  switch (expr.kind) {
+    case Kind::kEmpty:
+    case Kind::kMultiple:
+      return true;
+    case Kind::kSequence:
+    case Kind::kBoth:
+      return std::ranges::all_of(expr.children, child);
+    case Kind::kChoice:
+      return std::ranges::any_of(expr.children, child);
+    case Kind::kRepeat:
+      return expr.min == 0 || nullable(expr.children[0]);
+    case Kind::kComplement:
+      return !nullable(expr.children[0]);
+    case Kind::kRule:
+      return rules_[expr.rule].nullable;
+    default:
+      return false;
+  }
+}
+
+void RuleFacts::find_nullable_rules(const std::vector<std::vector<RuleId>>& users) {
+  std::vector<RuleId> open(rules_.size());
+  for (RuleId rule = 0; rule < rules_.size(); ++rule) open[rule] = rule;
+  while (!open.empty()) {
+    const RuleId rule = open.back();
+    open.pop_back();
+    if (rules_[rule].nullable || !nullable(source_.body(rule))) continue;
+    rules_[rule].nullable = true;
+    open.insert(open.end(), users[rule].begin(), users[rule].end());
+  }
+}
+
+TermId RuleFacts::rule_term(RuleId rule) {
+  const auto known = rule_terms_.find(rule);
+  if (known != rule_terms_.end()) return known->second;
+  if (!rules_[rule].leaf)
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("rule \"{}\" is used where only a regular expression may be", source_.name(rule)));
+  const TermId term = this->term(source_.body(rule));
+  rule_terms_.emplace(rule, term);
+  return term;
+}
+
+std::vector<TermId> RuleFacts::terms_of(const Expr& expr) {
+  std::vector<TermId> result;
+  for (const ExprId child : expr.children) result.push_back(term(child));
+  return result;
+}
+
+TermId RuleFacts::term(ExprId id) {
+  const Expr& expr = source_.expr(id);
+  switch (expr.kind) {
+    case Kind::kNothing:
+      return terms_.nothing();
+    case Kind::kEmpty:
+      return terms_.empty();
+    case Kind::kByteSet:
+      return terms_.bytes(expr.set);
+    case Kind::kLiteral: {
+      TermId result = terms_.empty();
+      for (std::size_t i = expr.literal.size(); i-- > 0;)
+        result =
+            terms_.sequence(terms_.bytes(ByteSet::of(static_cast<std::uint8_t>(expr.literal[i]))), result);
+      return result;
+    }
+    case Kind::kSequence: {
+      TermId result = terms_.empty();
+      for (std::size_t i = expr.children.size(); i-- > 0;)
+        result = terms_.sequence(term(expr.children[i]), result);
+      return result;
+    }
+    case Kind::kChoice:
+      return terms_.choice(terms_of(expr));
+    case Kind::kBoth:
+      return terms_.both(terms_of(expr));
+    case Kind::kComplement:
+      return terms_.complement(term(expr.children[0]));
+    case Kind::kRepeat:
+      return terms_.repeat(term(expr.children[0]), expr.min, expr.max);
+    case Kind::kRule:
+      return rule_term(expr.rule);
+    case Kind::kMultiple:
+      return terms_.multiple(expr.multiple);
+    default:
+      throw Error(ErrorKind::kInvalidArgument, "a marker is used where only a regular expression may be");
+  }
+}
+
+}  // namespace lanner::text::grammar

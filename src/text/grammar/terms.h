@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "text/grammar/byte_set.h"
+#include "text/grammar/intern_table.h"
+
+namespace lanner::text::grammar {
+
+/// A regular language over bytes. Equal terms have equal ids.
+using TermId = std::uint32_t;
+
+/// No upper bound of a repetition.
+inline constexpr std::uint32_t kUnbounded = ~std::uint32_t{0};
+
+/// Decimal texts that are multiples of `divisor` / 10^`places`: what has been read of one so far.
+struct MultipleState {
+  std::uint64_t divisor = 1;
+  std::uint64_t remainder = 0;  ///< Of the digits so far, as one integer, modulo `divisor`.
+  std::uint32_t places = 0;     ///< Decimal places of the divisor that were not read yet.
+  bool in_fraction = false;
+  friend bool operator==(const MultipleState&, const MultipleState&) = default;
+};
+
+/// Regular expressions with counted repetition, intersection and complement, as a store of shared terms that
+/// a finite automaton is made of by derivatives. Source: Brzozowski, "Derivatives of regular expressions",
+/// JACM 1964; Owens, Reppy, Turon, "Regular-expression derivatives re-examined", JFP 2009.
+class Terms {
+ public:
+  Terms();
+
+  TermId nothing() const { return kNothing; }    ///< No text at all.
+  TermId empty() const { return kEmpty; }        ///< Only the empty text.
+  TermId anything() const { return kAnything; }  ///< Every text.
+  TermId bytes(const ByteSet& set);              ///< One byte of the set.
+  TermId sequence(TermId first, TermId second);
+  TermId choice(std::span<const TermId> terms);
+  /// `min`..`max` times; kUnbounded for no upper bound.
+  TermId repeat(TermId term, std::uint32_t min, std::uint32_t max);
+  TermId both(std::span<const TermId> terms);
+  TermId complement(TermId term);
+  /// Digits with an optional fraction. divisor >= 1.
+  TermId multiple(const MultipleState& state);
+
+  /// What may follow `byte` in texts of the term. kNothing exactly when no text starts so.
+  TermId derivative(TermId term, std::uint8_t byte);
+  /// Whether the empty text belongs to the term.
+  bool nullable(TermId term) const { return nodes_[term].nullable; }
+  /// Whether any text belongs to the term. Throws Error kUnsupported when finding out takes too long.
+  bool alive(TermId term);
+  /// A term with the same texts of up to `max_bytes` bytes and the same continuations alive after them, with
+  /// counts that cannot be used up by so few bytes made unbounded: long counted texts share their masks.
+  TermId within(TermId term, std::uint32_t max_bytes);
+
+  /// Adds the byte sets that occur in the term; bytes that no set tells apart have equal derivatives.
+  void collect_sets(TermId term, std::vector<ByteSet>& out) const;
+  /// How deep derivative() recurses.
+  std::uint32_t depth(TermId term) const { return nodes_[term].depth; }
+  std::size_t memory_bytes() const;
+
+ private:
+  static constexpr TermId kNothing = 0, kEmpty = 1, kAnything = 2;
+  enum class Kind : std::uint8_t {
+    kNothing,
+    kEmpty,
+    kBytes,
+    kSequence,
+    kChoice,
+    kRepeat,
+    kBoth,
+    kComplement,
+    kMultiple
+  };
+  /// What `a` and `b` are: kBytes: index into sets_. kSequence: first, second. kChoice, kBoth: begin and
+  /// count in lists_. kRepeat: the term; min and max. kComplement: the term. kMultiple: index into
+  /// multiples_.
+  struct Node {
+    Kind kind;
+    bool nullable;
+    bool boolean;  ///< Contains kBoth, kComplement or kMultiple: it may be dead without being kNothing.
+    TermId a = 0, b = 0;
+    std::uint32_t min = 0, max = 0;
+    std::uint32_t depth = 1;
+  };
+
+  TermId intern(const Node& node);
+  TermId list(Kind kind, std::vector<TermId> terms);
+  std::span<const TermId> items(const Node& node) const { return {lists_.data() + node.a, node.b}; }
+  bool same(const Node& node, TermId id) const;
+  void merge_sets(std::vector<TermId>& terms);
+  TermId raw_derivative(TermId term, std::uint8_t byte);
+  TermId multiple_derivative(const MultipleState& state, std::uint8_t byte);
+  TermId list_derivative(TermId term, std::uint8_t byte);
+  bool known_alive(TermId term, bool& alive) const;
+  std::vector<std::uint8_t> representatives(TermId term) const;
+
+  std::vector<Node> nodes_;
+  std::vector<ByteSet> sets_;
+  std::vector<MultipleState> multiples_;
+  std::vector<TermId> lists_;
+  InternTable table_;
+  std::unordered_map<TermId, bool> alive_;
+};
+
+}  // namespace lanner::text::grammar
