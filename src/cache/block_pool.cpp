@@ -10,6 +10,8 @@
 namespace lanner::cache {
 
 struct PoolLedger {
+  explicit PoolLedger(std::size_t capacity) : capacity_bytes(capacity) {}
+
   std::size_t capacity_bytes;
   std::atomic<std::size_t> used_bytes{0};
   std::atomic<std::size_t> peak_bytes{0};

@@ -9,13 +9,11 @@
 #include <string>
 
 #include "core/error.h"
+#include "engine/logit_rows.h"
 #include "io/safetensors_writer.h"
 
 namespace lanner::engine {
 namespace {
-
-// Logits of few rows at a time: a whole chunk of them would be gigabytes for a vocabulary of 262144.
-constexpr std::size_t kLogitRows = 16;
 
 std::string hidden_name(std::size_t index, std::size_t layers) {
   return index == layers + 1 ? std::string("final_norm") : fmt::format("hidden.{}", index);

@@ -8,13 +8,11 @@
 
 #include "core/arena.h"
 #include "core/error.h"
+#include "engine/logit_rows.h"
 #include "layers/step.h"
 
 namespace lanner::engine {
 namespace {
-
-// Logit rows are formed in pieces: a whole chunk of them would be gigabytes for a vocabulary of 262144.
-constexpr std::size_t kLogitRows = 16;
 
 double negative_log_likelihood(std::span<const float> logits, TokenId token) {
   const double top = *std::ranges::max_element(logits);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "io/corrupt.h"
 #include "io/json_syntax.h"
 #include "io/message_text.h"
 
@@ -34,10 +35,6 @@ std::size_t too_deep_at(std::string_view text) {
   return std::string_view::npos;
 }
 
-[[noreturn]] void fail(std::string_view source, const std::string& problem) {
-  throw Error(ErrorKind::kCorrupt, fmt::format("{}: {}", source, problem));
-}
-
 }  // namespace
 
 std::string text_position(std::string_view text, std::size_t offset) {
@@ -59,24 +56,26 @@ std::string syntax_complaint(std::string_view exception_text) {
 
 Json parse_json(std::string_view text, std::string_view source) {
   if (is_lfs_pointer(text)) {
-    fail(source, "is a git-lfs pointer, not the file itself; run \"git lfs pull\" or download the file");
+    throw_corrupt(source,
+                  "is a git-lfs pointer, not the file itself; run \"git lfs pull\" or download the file");
   }
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) fail(source, "is empty, expected JSON");
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    throw_corrupt(source, "is empty, expected JSON");
   // The parser takes a zero byte for the end of the text and would ignore what follows.
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
-    fail(source, fmt::format("{}: zero byte, expected JSON text", text_position(text, zero)));
+    throw_corrupt(source, fmt::format("{}: zero byte, expected JSON text", text_position(text, zero)));
   }
   if (const std::size_t deep = too_deep_at(text); deep != std::string_view::npos) {
-    fail(source, fmt::format("{}: arrays and objects are nested deeper than {} levels",
-                             text_position(text, deep), kMaxJsonDepth));
+    throw_corrupt(source, fmt::format("{}: arrays and objects are nested deeper than {} levels",
+                                      text_position(text, deep), kMaxJsonDepth));
   }
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
-    fail(source, fmt::format("{}: {}", text_position(text, offset), syntax_complaint(error.what())));
+    throw_corrupt(source, fmt::format("{}: {}", text_position(text, offset), syntax_complaint(error.what())));
   } catch (const Json::exception& error) {  // a number too large for a double
-    fail(source, syntax_complaint(error.what()));
+    throw_corrupt(source, syntax_complaint(error.what()));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "io/corrupt.h"
 #include "io/json.h"
 #include "io/json_syntax.h"
 #include "io/message_text.h"
@@ -207,30 +208,28 @@ std::optional<std::uint64_t> size_by_shape(const TensorRecord& tensor) {
   return static_cast<std::uint64_t>(size);
 }
 
-[[noreturn]] void fail(std::string_view source, const std::string& problem) {
-  throw Error(ErrorKind::kCorrupt, fmt::format("{}: {}", source, problem));
-}
-
 /// Checks one tensor against the data section's size; both sizes in bytes.
 void check_extent(const TensorRecord& tensor, std::uint64_t data_begin, std::uint64_t file_size,
                   std::string_view source) {
   const std::uint64_t data_size = file_size - data_begin;
   const std::string label =
       fmt::format("tensor {}: data_offsets [{}, {}]", in_quotes(tensor.name), tensor.begin, tensor.end);
-  if (tensor.begin > tensor.end) fail(source, label + " end before they begin");
+  if (tensor.begin > tensor.end) throw_corrupt(source, label + " end before they begin");
   const std::optional<std::uint64_t> size = size_by_shape(tensor);
   const std::string form = fmt::format("{} {}", name(tensor.dtype), to_string(tensor.shape));
-  if (!size) fail(source, fmt::format("tensor {}: {} is larger than any file", in_quotes(tensor.name), form));
+  if (!size)
+    throw_corrupt(source, fmt::format("tensor {}: {} is larger than any file", in_quotes(tensor.name), form));
   if (tensor.end - tensor.begin != *size) {
-    fail(source,
-         fmt::format("{} hold {} bytes, expected {} for {}", label, tensor.end - tensor.begin, *size, form));
+    throw_corrupt(source, fmt::format("{} hold {} bytes, expected {} for {}", label,
+                                      tensor.end - tensor.begin, *size, form));
   }
   if (tensor.end > data_size) {
-    fail(source,
-         fmt::format(
-             "{} need {} bytes of data, found {} (file of {} bytes); the file is cut short or damaged, "
-             "download or copy it again",
-             label, tensor.end, data_size, file_size));
+    throw_corrupt(
+        source,
+        fmt::format(
+            "{} need {} bytes of data, found {} (file of {} bytes); the file is cut short or damaged, "
+            "download or copy it again",
+            label, tensor.end, data_size, file_size));
   }
 }
 
@@ -239,9 +238,9 @@ void check_overlaps(const std::vector<TensorRecord>& sorted, std::string_view so
   for (const TensorRecord& tensor : sorted) {
     if (tensor.begin == tensor.end) continue;  // empty tensors share no byte with anyone
     if (last != nullptr && tensor.begin < last->end) {
-      fail(source,
-           fmt::format("tensors {} and {} overlap: data_offsets [{}, {}] and [{}, {}]", in_quotes(last->name),
-                       in_quotes(tensor.name), last->begin, last->end, tensor.begin, tensor.end));
+      throw_corrupt(source, fmt::format("tensors {} and {} overlap: data_offsets [{}, {}] and [{}, {}]",
+                                        in_quotes(last->name), in_quotes(tensor.name), last->begin, last->end,
+                                        tensor.begin, tensor.end));
     }
     last = &tensor;
   }
@@ -251,24 +250,26 @@ void check_overlaps(const std::vector<TensorRecord>& sorted, std::string_view so
 std::string_view header_text(std::span<const std::byte> file, std::string_view source) {
   const std::string_view all(reinterpret_cast<const char*>(file.data()), file.size());
   if (is_lfs_pointer(all)) {
-    fail(source, "is a git-lfs pointer, not the weights; run \"git lfs pull\" or download the file");
+    throw_corrupt(source, "is a git-lfs pointer, not the weights; run \"git lfs pull\" or download the file");
   }
   if (file.size() < kLengthBytes) {
-    fail(source, fmt::format("has {} bytes, expected a safetensors file (at least 10 bytes)", file.size()));
+    throw_corrupt(source,
+                  fmt::format("has {} bytes, expected a safetensors file (at least 10 bytes)", file.size()));
   }
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < kLengthBytes; ++i) length |= std::to_integer<std::uint64_t>(file[i]) << (8 * i);
   const std::uint64_t available = file.size() - kLengthBytes;
-  if (length < 2) fail(source, fmt::format("header length is {}, expected at least 2", length));
+  if (length < 2) throw_corrupt(source, fmt::format("header length is {}, expected at least 2", length));
   if (length > kMaxSafetensorsHeaderBytes) {
-    fail(source, fmt::format("header length is {}, expected at most {}; is this a safetensors file?", length,
-                             kMaxSafetensorsHeaderBytes));
+    throw_corrupt(source, fmt::format("header length is {}, expected at most {}; is this a safetensors file?",
+                                      length, kMaxSafetensorsHeaderBytes));
   }
   if (length > available) {
-    fail(source,
-         fmt::format("header length is {}, but only {} bytes follow; the file is cut short or damaged, "
-                     "download or copy it again",
-                     length, available));
+    throw_corrupt(
+        source,
+        fmt::format("header length is {}, but only {} bytes follow; the file is cut short or damaged, "
+                    "download or copy it again",
+                    length, available));
   }
   return all.substr(kLengthBytes, length);
 }
@@ -278,12 +279,12 @@ std::string_view header_text(std::span<const std::byte> file, std::string_view s
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, std::string_view source) {
   const std::string_view text = header_text(file, source);
   if (text.front() != '{') {
-    fail(source, fmt::format("header starts with {}, expected \"{{\"; is this a safetensors file?",
-                             in_quotes(text.substr(0, 1))));
+    throw_corrupt(source, fmt::format("header starts with {}, expected \"{{\"; is this a safetensors file?",
+                                      in_quotes(text.substr(0, 1))));
   }
   // The parser takes a zero byte for the end of the text and would ignore what follows.
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
-    fail(source, fmt::format("header {}: zero byte, expected JSON text", text_position(text, zero)));
+    throw_corrupt(source, fmt::format("header {}: zero byte, expected JSON text", text_position(text, zero)));
   }
   HeaderReader reader(text, source);
   Json::sax_parse(text, &reader);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/error.h"
@@ -32,9 +33,7 @@ int parse_number(std::string_view digits, std::string_view text, std::string_vie
 }
 
 bool ends_with_any(std::string_view module) {
-  for (const std::string_view gate : kGates)
-    if (module.ends_with(gate)) return true;
-  return false;
+  return std::ranges::any_of(kGates, [&](std::string_view gate) { return module.ends_with(gate); });
 }
 
 /// The format itself, the same bits at a smaller group, or nothing.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -11,9 +12,7 @@ constexpr std::string_view kTowers[] = {"vision_tower.", "audio_tower.",     "em
                                         "embed_audio.",  "vision_embedder.", "multi_modal_projector."};
 
 bool is_tower(std::string_view name) {
-  for (const std::string_view tower : kTowers)
-    if (name.starts_with(tower)) return true;
-  return false;
+  return std::ranges::any_of(kTowers, [&](std::string_view tower) { return name.starts_with(tower); });
 }
 
 /// The N of "...layers.N.self_attn.X", or nullopt.

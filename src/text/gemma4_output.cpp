@@ -4,22 +4,17 @@
 #include <algorithm>
 #include <cctype>
 
+#include "text/markup_blanks.h"
+
 namespace lanner::text {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::string_view kThought = "thought\n";
 constexpr std::string_view kCall = "call";
 constexpr std::size_t kMaxName = 256;
 
 bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
-}
-
-bool is_blank(std::string_view text) { return text.find_first_not_of(kBlanks) == std::string_view::npos; }
-
-bool begins_with(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
 }
 
 // Channel names are single words; other text after <|channel> belongs to the thought.
@@ -79,13 +74,13 @@ void Gemma4Output::read_content(std::string_view text, EventWriter& events) {
   if (!beginning_.undecided) return events.content(text);
   held_ += text;
   if (beginning_.bare_thought) {
-    if (begins_with(held_, kThought)) {
+    if (held_.starts_with(kThought)) {
       const std::string rest = held_.substr(kThought.size());
       held_.clear();
       state_ = State::kReasoning;
       return read_reasoning(rest, events);
     }
-    if (begins_with(kThought, held_)) return;
+    if (kThought.starts_with(held_)) return;
   }
   if (beginning_.bare_call && events.tools().any()) {
     std::string name;
@@ -132,8 +127,8 @@ Gemma4Output::Match Gemma4Output::match_head(std::string_view held, Opener opene
                                              std::size_t& end) const {
   std::size_t at = std::min(held.find_first_not_of(kBlanks), held.size());
   const std::string_view rest = held.substr(at);
-  if (begins_with(kCall, rest)) return Match::kMaybe;
-  if (begins_with(rest, kCall) && (rest.size() == kCall.size() || rest[kCall.size()] == ':'))
+  if (kCall.starts_with(rest)) return Match::kMaybe;
+  if (rest.starts_with(kCall) && (rest.size() == kCall.size() || rest[kCall.size()] == ':'))
     at += kCall.size();
   else if (opener == Opener::kCallWord)
     return Match::kNo;

@@ -4,20 +4,13 @@
 #include <algorithm>
 
 #include "text/bounded_json.h"
+#include "text/markup_blanks.h"
+#include "text/qwen3_5_tags.h"
 
 namespace lanner::text {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\n";
-constexpr std::string_view kFunction = "<function=";
-constexpr std::string_view kFunctionEnd = "</function>";
-constexpr std::string_view kParameter = "<parameter=";
 constexpr std::size_t kMaxName = 256;
-
-bool begins_with(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-bool is_blank(std::string_view text) { return text.find_first_not_of(kBlanks) == std::string_view::npos; }
 
 std::string_view after_blanks(std::string_view text) {
   const std::size_t start = text.find_first_not_of(kBlanks);
@@ -101,8 +94,8 @@ void Qwen35Output::read_content(std::string_view text, EventWriter& events) {
 
 Qwen35Output::Match Qwen35Output::match_bare_call(std::string_view text, const EventWriter& events) {
   if (!events.tools().any()) return Match::kNo;
-  if (begins_with(kFunction, text)) return Match::kMaybe;
-  if (!begins_with(text, kFunction)) return Match::kNo;
+  if (kFunction.starts_with(text)) return Match::kMaybe;
+  if (!text.starts_with(kFunction)) return Match::kNo;
   const std::string_view rest = text.substr(kFunction.size());
   const std::size_t end = rest.find_first_of(">\n");
   if (std::min(end, rest.size()) > kMaxName) return Match::kNo;
@@ -153,10 +146,10 @@ void Qwen35Output::begin_tool(std::string_view text, EventWriter& events) {
 void Qwen35Output::read_tool(std::string_view text, EventWriter& events) {
   held_ += text;
   const std::string_view start = after_blanks(held_);
-  if (state_ == State::kJson || start.empty() || begins_with(kFunction, start)) return;
+  if (state_ == State::kJson || start.empty() || kFunction.starts_with(start)) return;
   if (start[0] == '{') {
     state_ = State::kJson;
-  } else if (begins_with(start, kFunction)) {
+  } else if (start.starts_with(kFunction)) {
     const std::string rest(start.substr(kFunction.size()));
     held_.clear();
     state_ = State::kName;
@@ -190,20 +183,20 @@ void Qwen35Output::read_body(std::string_view text, EventWriter& events) {
     const std::size_t tag = held_.find('<');
     if (tag == std::string::npos) return held_.clear();
     held_.erase(0, tag);
-    if (begins_with(held_, kParameter)) {
+    if (held_.starts_with(kParameter)) {
       const std::string rest = held_.substr(kParameter.size());
       held_.clear();
       state_ = State::kKey;
       return read_key(rest, events);
     }
-    if (begins_with(held_, kFunctionEnd)) {
+    if (held_.starts_with(kFunctionEnd)) {
       const std::string rest = held_.substr(kFunctionEnd.size());
       held_.clear();
       events.drop_markup(rest.size());
       end_call(events);
       return this->text(rest, events);
     }
-    if (begins_with(kParameter, held_) || begins_with(kFunctionEnd, held_)) return;
+    if (kParameter.starts_with(held_) || kFunctionEnd.starts_with(held_)) return;
     held_.erase(0, 1);
   }
 }
@@ -269,9 +262,9 @@ void Qwen35Output::end_call(EventWriter& events) {
 void Qwen35Output::read_between(std::string_view text, EventWriter& events) {
   held_ += text;
   const std::string_view start = after_blanks(held_);
-  if (start.empty() || begins_with(kFunction, start)) return;
+  if (start.empty() || kFunction.starts_with(start)) return;
   const std::string held = std::exchange(held_, {});
-  if (begins_with(after_blanks(held), kFunction)) {
+  if (after_blanks(held).starts_with(kFunction)) {
     state_ = State::kTool;
     return begin_tool(held, events);
   }

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "text/qwen3_5_output_value.h"
 
+#include "text/markup_blanks.h"
+#include "text/qwen3_5_tags.h"
+
 namespace lanner::text {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\n";
-constexpr std::string_view kParameterEnd = "</parameter>";
-constexpr std::string_view kParameter = "<parameter=";
-constexpr std::string_view kFunction = "<function=";
-constexpr std::string_view kFunctionEnd = "</function>";
-
-bool begins_with(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-
 // text is a beginning of the tag, perhaps all of it.
-bool may_become(std::string_view text, std::string_view tag) { return begins_with(tag, text); }
+bool may_become(std::string_view text, std::string_view tag) { return tag.starts_with(text); }
 
 }  // namespace
 
@@ -28,7 +21,7 @@ Qwen35Value::Candidate Qwen35Value::examine_following(std::size_t at,
   if (start == std::string::npos) return Candidate::kUndecided;
   const std::string_view rest = std::string_view(held_).substr(start);
   for (std::string_view tag : tags) {
-    if (begins_with(rest, tag)) return Candidate::kCloses;
+    if (rest.starts_with(tag)) return Candidate::kCloses;
     if (may_become(rest, tag)) return Candidate::kUndecided;
   }
   return Candidate::kNone;
@@ -37,12 +30,12 @@ Qwen35Value::Candidate Qwen35Value::examine_following(std::size_t at,
 // A '<' at `at`: does the value end here?
 Qwen35Value::Candidate Qwen35Value::examine(std::size_t at) const {
   const std::string_view rest = std::string_view(held_).substr(at);
-  if (begins_with(rest, kParameterEnd))
+  if (rest.starts_with(kParameterEnd))
     return examine_following(at + kParameterEnd.size(), {kParameter, kFunctionEnd});
   const bool starts_line = at == 0 ? line_start_ : held_[at - 1] == '\n';
-  if (starts_line && begins_with(rest, kParameter)) return Candidate::kCloses;
+  if (starts_line && rest.starts_with(kParameter)) return Candidate::kCloses;
   // The end of the function ends the value only if the next call or (a token) the end of this one follows.
-  if (starts_line && begins_with(rest, kFunctionEnd))
+  if (starts_line && rest.starts_with(kFunctionEnd))
     return examine_following(at + kFunctionEnd.size(), {kFunction});
   const bool undecided = may_become(rest, kParameterEnd) ||
                          (starts_line && (may_become(rest, kParameter) || may_become(rest, kFunctionEnd)));
@@ -81,7 +74,7 @@ Qwen35Value::Status Qwen35Value::read(std::string_view text, std::string& value)
       case Candidate::kCloses:
         accept(tag - newline, value);
         held_.erase(0, newline);
-        if (begins_with(held_, kParameterEnd)) held_.erase(0, kParameterEnd.size());
+        if (held_.starts_with(kParameterEnd)) held_.erase(0, kParameterEnd.size());
         return Status::kDone;
     }
   }

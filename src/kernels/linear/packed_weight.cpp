@@ -7,7 +7,7 @@
 namespace lanner::kernels {
 namespace {
 
-constexpr std::size_t kVectorBytes = 64;
+constexpr std::size_t kUnitVectorBytes = 64;
 
 /// Four codes of `kBits` bits each, spread to the low bits of the four bytes of a word.
 template <unsigned kBits>
@@ -46,7 +46,7 @@ void pack_unit(std::uint8_t* vectors, const std::uint8_t* source, std::size_t ou
     }
   }
   for (std::size_t v = 0; v < kBits; ++v)
-    std::memcpy(vectors + v * kVectorBytes + 4 * output, &words[v], sizeof(words[v]));
+    std::memcpy(vectors + v * kUnitVectorBytes + 4 * output, &words[v], sizeof(words[v]));
 }
 
 using PackUnitFn = void(std::uint8_t* vectors, const std::uint8_t* source, std::size_t output);
@@ -88,7 +88,7 @@ void pack_tile(std::byte* tile, const WeightView& w, std::size_t first_row, std:
         const std::size_t offset = ((first_row + o) * w.columns + column) * bits / 8;
         pack(reinterpret_cast<std::uint8_t*>(tile), static_cast<const std::uint8_t*>(w.data) + offset, o);
       }
-      tile += bits * kVectorBytes;
+      tile += bits * kUnitVectorBytes;
     }
   }
 }

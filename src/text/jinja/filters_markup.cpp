@@ -142,7 +142,7 @@ Value xml_attributes(Runtime& runtime, const Value& value, Arguments arguments) 
   return Value::text(std::move(out));
 }
 
-const std::unordered_map<std::string_view, Filter>& table() {
+const std::unordered_map<std::string_view, Filter>& markup_table() {
   static const std::unordered_map<std::string_view, Filter> kTable = {
       {"e", escape},
       {"escape", escape},
@@ -191,8 +191,8 @@ std::string escape_html(Runtime& runtime, const Value& value) {
 }
 
 Filter find_markup_filter(std::string_view name) {
-  const auto at = table().find(name);
-  return at == table().end() ? nullptr : at->second;
+  const auto at = markup_table().find(name);
+  return at == markup_table().end() ? nullptr : at->second;
 }
 
 }  // namespace lanner::text::jinja

@@ -117,7 +117,7 @@ Value file_size(Runtime&, const Value& value, Arguments arguments) {
   return Value::text(fmt::format("{:.1f} {}{}B", *bytes / unit, letter, binary_units ? "i" : ""));
 }
 
-const std::unordered_map<std::string_view, Filter>& table() {
+const std::unordered_map<std::string_view, Filter>& number_table() {
   static const std::unordered_map<std::string_view, Filter> kTable = {
       {"abs", absolute},
       {"attr", attribute},
@@ -134,8 +134,8 @@ const std::unordered_map<std::string_view, Filter>& table() {
 }  // namespace
 
 Filter find_number_filter(std::string_view name) {
-  const auto at = table().find(name);
-  return at == table().end() ? nullptr : at->second;
+  const auto at = number_table().find(name);
+  return at == number_table().end() ? nullptr : at->second;
 }
 
 }  // namespace lanner::text::jinja

@@ -352,7 +352,7 @@ Value pretty_print(Runtime& runtime, const Value& value, Arguments arguments) {
   return runtime.make_text(runtime.repr(sorted_dicts(value)));
 }
 
-const std::unordered_map<std::string_view, Filter>& table() {
+const std::unordered_map<std::string_view, Filter>& sequence_table() {
   static const std::unordered_map<std::string_view, Filter> kTable = {
       {"batch", batch},
       {"count", length},
@@ -379,8 +379,8 @@ const std::unordered_map<std::string_view, Filter>& table() {
 }  // namespace
 
 Filter find_sequence_filter(std::string_view name) {
-  const auto at = table().find(name);
-  return at == table().end() ? nullptr : at->second;
+  const auto at = sequence_table().find(name);
+  return at == sequence_table().end() ? nullptr : at->second;
 }
 
 }  // namespace lanner::text::jinja

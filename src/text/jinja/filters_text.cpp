@@ -210,7 +210,7 @@ Value to_json(Runtime& runtime, const Value& value, Arguments arguments) {
   return runtime.make_text(json_text(value, json_style(runtime, bound), runtime.limits().max_text_bytes));
 }
 
-const std::unordered_map<std::string_view, Filter>& table() {
+const std::unordered_map<std::string_view, Filter>& text_table() {
   static const std::unordered_map<std::string_view, Filter> kTable = {
       {"capitalize", mapped<to_capitalized>},
       {"center", center},
@@ -233,8 +233,8 @@ const std::unordered_map<std::string_view, Filter>& table() {
 }  // namespace
 
 Filter find_text_filter(std::string_view name) {
-  const auto at = table().find(name);
-  return at == table().end() ? nullptr : at->second;
+  const auto at = text_table().find(name);
+  return at == text_table().end() ? nullptr : at->second;
 }
 
 }  // namespace lanner::text::jinja

@@ -102,7 +102,7 @@ Value index_method(Runtime& runtime, const Value& self, Arguments arguments) {
   return Value::integer(at);
 }
 
-Value count(Runtime& runtime, const Value& self, Arguments arguments) {
+Value count_substring(Runtime& runtime, const Value& self, Arguments arguments) {
   const BoundArguments bound("count", arguments, {"sub", "start", "end"}, 1);
   runtime.spend_walk(self);
   const std::string& needle = bound.text(0);
@@ -295,7 +295,7 @@ const std::unordered_map<std::string_view, Method>& table() {
       {"capitalize", mapped<to_capitalized>},
       {"casefold", mapped<to_lower>},
       {"center", justify<Fill::kBoth>},
-      {"count", count},
+      {"count", count_substring},
       {"endswith", has_end_method<Side::kLast>},
       {"expandtabs", expandtabs},
       {"find", find_method<Side::kFirst>},

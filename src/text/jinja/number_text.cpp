@@ -14,7 +14,7 @@
 namespace lanner::text::jinja {
 namespace {
 
-[[noreturn]] void throw_overflow() { throw Fault(FaultKind::kValue, "integer is too large"); }
+[[noreturn]] void throw_too_large() { throw Fault(FaultKind::kValue, "integer is too large"); }
 
 int digit_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -114,7 +114,7 @@ std::optional<Int> parse_int(std::string_view text, int base) {
     const int digit = digit_value(c);
     if (digit >= base) return std::nullopt;
     if (__builtin_mul_overflow(value, Int{base}, &value) || __builtin_add_overflow(value, Int{digit}, &value))
-      throw_overflow();
+      throw_too_large();
   }
   return negative ? -value : value;
 }
@@ -144,7 +144,7 @@ std::optional<double> parse_float(std::string_view text) {
 
 std::optional<Int> int_from_double(double value) {
   if (!std::isfinite(value)) return std::nullopt;
-  if (std::fabs(value) >= 0x1p126) throw_overflow();
+  if (std::fabs(value) >= 0x1p126) throw_too_large();
   return static_cast<Int>(value);
 }
 
