@@ -29,7 +29,7 @@ void CommandLine::add(const char* name, const char* summary, Options& options,
 CommandLine::CommandLine(const Environment& environment) {
   const ModelPlaces places{io::hub_folders(environment.hub), embedded_model_folders(environment)};
   for (ModelArguments* model : {&run_.model, &chat_.model, &info_.model, &tokenize_.model, &perplexity_.model,
-                                &logits_.model, &quantize_.model, &synth_.model})
+                                &logits_.model, &quantize_.model, &synth_.model, &bench_.model})
     model->places = places;
   chat_.history = history_file(environment);
 
@@ -45,6 +45,7 @@ CommandLine::CommandLine(const Environment& environment) {
   add("perplexity", "how well a model predicts a text", perplexity_, declare_perplexity, perplexity_command);
   add("logits", "write logits and hidden states of given tokens", logits_, declare_logits, logits_command);
   add("quantize", "write a smaller, MLX-format checkpoint", quantize_, declare_quantize, quantize_command);
+  add("bench", "tokens per second of prompts and answers", bench_, declare_bench, bench_command);
   add("synth", "write a model of random weights, for benchmarks", synth_, declare_synth, synth_command);
   add("completion", "print a completion script for a shell", completion_, declare_completion,
       completion_command);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/bench_command.h"
 #include "cli/chat_command.h"
 #include "cli/completion_command.h"
 #include "cli/environment.h"
@@ -48,6 +49,7 @@ class CommandLine {
   PerplexityOptions perplexity_;
   LogitsOptions logits_;
   QuantizeArguments quantize_;
+  BenchArguments bench_;
   SynthArguments synth_;
   CompletionOptions completion_;
 };
