@@ -147,7 +147,8 @@ void declare_bench(CLI::App& app, BenchArguments& arguments) {
 int bench_command(const BenchArguments& arguments, Console& console) {
   const std::vector<engine::BenchmarkTest> tests = tests_of(arguments);
   pairs_checked(arguments.mixed);
-  const engine::LoadedModel model = load_model(arguments.model, console);
+  const std::shared_ptr<const engine::LoadedModel> loaded = load_model(arguments.model, console);
+  const engine::LoadedModel& model = *loaded;
   std::vector<int> threads = arguments.threads;
   if (threads.empty()) threads.push_back(arguments.model.thread_count());
   const InterruptWatch watch;
