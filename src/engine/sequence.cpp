@@ -11,7 +11,7 @@
 namespace lanner::engine {
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
+constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 
 Sampler make_sampler(const LoadedModel& model, const Request& request, std::size_t choice) {
   SamplingOptions options = request.sampling;
@@ -69,8 +69,8 @@ bool Sequence::mask(std::span<float> logits) {
   constraint_->fill_mask(mask_);
   bool any = false;
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    if ((mask_[i / 64] >> (i % 64) & 1U) == 0) logits[i] = kNever;
-    any = any || logits[i] != kNever;
+    if ((mask_[i / 64] >> (i % 64) & 1U) == 0) logits[i] = kForbidden;
+    any = any || logits[i] != kForbidden;
   }
   return any;
 }

@@ -6,13 +6,13 @@
 namespace lanner::engine {
 namespace {
 
-constexpr double kMemory = 0.98;  // about 50 steps
+constexpr double kCostMemory = 0.98;  // about 50 steps
 
 }  // namespace
 
 void StepCost::add(std::size_t rows, double milliseconds) {
   const auto x = static_cast<double>(rows);
-  for (double* sum : {&weight_, &rows_, &rows_squared_, &ms_, &rows_ms_}) *sum *= kMemory;
+  for (double* sum : {&weight_, &rows_, &rows_squared_, &ms_, &rows_ms_}) *sum *= kCostMemory;
   weight_ += 1;
   rows_ += x;
   rows_squared_ += x * x;

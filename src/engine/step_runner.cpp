@@ -10,7 +10,7 @@ namespace lanner::engine {
 namespace {
 
 // Rows of logits formed at once: those of a whole prompt would be gigabytes for a vocabulary of 262144.
-constexpr std::size_t kLogitRows = 64;
+constexpr std::size_t kStepLogitRows = 64;
 
 /// Rows whose tokens are the sequence's own.
 std::size_t matching_rows(const StepWork& work) {
@@ -55,9 +55,9 @@ void StepRunner::run(std::span<StepWork> works) {
   }
   layers::Step step(model_.ops(), stream_, arena_, groups);
   const Tensor hidden = model_.model().forward(step);
-  for (std::size_t begin = 0; begin < rows.size(); begin += kLogitRows) {
+  for (std::size_t begin = 0; begin < rows.size(); begin += kStepLogitRows) {
     const ArenaScope scope(arena_);
-    const std::size_t end = std::min(rows.size(), begin + kLogitRows);
+    const std::size_t end = std::min(rows.size(), begin + kStepLogitRows);
     const Tensor logits = model_.model().logits(
         step, hidden.slice(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)));
     decide(std::span(rows).subspan(begin, end - begin), logits);
@@ -81,7 +81,8 @@ void StepRunner::decide(std::span<const LogitRow> rows, const Tensor& logits) {
     StepWork& work = *rows[first[index]].work;
     try {
       for (std::size_t i = first[index]; i < rows.size() && rows[i].work == &work; ++i)
-        use_logits(work, static_cast<std::size_t>(rows[i].row), all.subspan(i * logits.columns(), logits.columns()));
+        use_logits(work, static_cast<std::size_t>(rows[i].row),
+                   all.subspan(i * logits.columns(), logits.columns()));
     } catch (const Error& error) {
       work.error = error;
     } catch (const std::exception& error) {

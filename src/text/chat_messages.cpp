@@ -12,25 +12,25 @@
 namespace lanner::text {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 [[noreturn]] void fail(const std::string& where, const std::string& problem) {
   throw Error(ErrorKind::kInvalidArgument, where + ": " + problem);
 }
 
-std::string text_member(const Json& object, const char* name) {
+std::string text_member(const OrderedJson& object, const char* name) {
   const auto at = object.find(name);
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
 /// The text of a content that is a string, null or a list of text parts.
-std::string plain_text(const Json& message, const std::string& where) {
+std::string plain_text(const OrderedJson& message, const std::string& where) {
   const auto content = message.find("content");
   if (content == message.end() || content->is_null()) return {};
   if (content->is_string()) return content->get<std::string>();
   if (!content->is_array()) fail(where + ".content", "expected text or a list of parts");
   std::string text;
-  for (const Json& part : *content) {
+  for (const OrderedJson& part : *content) {
     if (!part.is_object() || !part.contains("text") || !part["text"].is_string())
       fail(where + ".content", "a system message can only hold text parts");
     text += part["text"].get<std::string>();
@@ -38,15 +38,15 @@ std::string plain_text(const Json& message, const std::string& where) {
   return text;
 }
 
-bool is_system(const Json& message) { return message["role"] == "system"; }
+bool is_system(const OrderedJson& message) { return message["role"] == "system"; }
 
-Json merge_system_messages(const Json& messages) {
+OrderedJson merge_system_messages(const OrderedJson& messages) {
   size_t count = 0;
-  for (const Json& message : messages) count += is_system(message) ? 1 : 0;
+  for (const OrderedJson& message : messages) count += is_system(message) ? 1 : 0;
   if (count == 0 || (count == 1 && is_system(messages[0]))) return messages;
   std::string text;
   bool first = true;
-  Json rest = Json::array();
+  OrderedJson rest = OrderedJson::array();
   for (size_t i = 0; i < messages.size(); ++i) {
     if (!is_system(messages[i])) {
       rest.push_back(messages[i]);
@@ -56,41 +56,41 @@ Json merge_system_messages(const Json& messages) {
     first = false;
     text += plain_text(messages[i], fmt::format("messages[{}]", i));
   }
-  Json merged = Json::array({Json{{"role", "system"}, {"content", text}}});
-  for (Json& message : rest) merged.push_back(std::move(message));
+  OrderedJson merged = OrderedJson::array({OrderedJson{{"role", "system"}, {"content", text}}});
+  for (OrderedJson& message : rest) merged.push_back(std::move(message));
   return merged;
 }
 
-void prepare_arguments(Json& call, const std::string& where) {
+void prepare_arguments(OrderedJson& call, const std::string& where) {
   if (!call.is_object()) fail(where, "expected an object");
-  Json& function = call.contains("function") ? call["function"] : call;
+  OrderedJson& function = call.contains("function") ? call["function"] : call;
   if (!function.is_object() || text_member(function, "name").empty())
     fail(where, "expected a function with a name");
   const auto arguments = function.find("arguments");
   if (arguments == function.end()) return;
   if (arguments->is_null() || (arguments->is_string() && arguments->get_ref<const std::string&>().empty())) {
-    *arguments = Json::object();
+    *arguments = OrderedJson::object();
   } else if (arguments->is_string()) {
-    std::optional<Json> parsed = parse_bounded_json(arguments->get_ref<const std::string&>());
+    std::optional<OrderedJson> parsed = parse_bounded_json(arguments->get_ref<const std::string&>());
     if (!parsed) fail(where + ".function.arguments", "the text is not valid JSON");
     *arguments = std::move(*parsed);
   }
   if (!arguments->is_object()) fail(where + ".function.arguments", "expected a JSON object");
 }
 
-void prepare_content(Json& content, const std::string& where) {
+void prepare_content(OrderedJson& content, const std::string& where) {
   if (content.is_string() || content.is_null()) return;
   if (!content.is_array()) fail(where, "expected text, null or a list of parts");
   static constexpr std::pair<const char*, const char*> kMedia[] = {
       {"image_url", "image"}, {"input_audio", "audio"}, {"video_url", "video"}};
-  for (Json& part : content) {
+  for (OrderedJson& part : content) {
     if (!part.is_object()) fail(where, "every part must be an object with a type");
     for (const auto& [published, plain] : kMedia)
       if (text_member(part, "type") == published) part["type"] = plain;
   }
 }
 
-void prepare_assistant(Json& message, const std::string& where) {
+void prepare_assistant(OrderedJson& message, const std::string& where) {
   if (!message.contains("content") || message["content"].is_null()) message["content"] = "";
   const auto reasoning = message.find("reasoning");
   if (reasoning != message.end() && reasoning->is_string() && !message.contains("reasoning_content")) {
@@ -105,12 +105,12 @@ void prepare_assistant(Json& message, const std::string& where) {
 }
 
 /// The first type of a schema's anyOf or oneOf that is not null.
-std::optional<std::string> branch_type(const Json& schema, bool& nullable) {
+std::optional<std::string> branch_type(const OrderedJson& schema, bool& nullable) {
   std::optional<std::string> found;
   for (const char* key : {"anyOf", "oneOf"}) {
     const auto branches = schema.find(key);
     if (branches == schema.end() || !branches->is_array()) continue;
-    for (const Json& branch : *branches) {
+    for (const OrderedJson& branch : *branches) {
       if (!branch.is_object() || !branch.contains("type") || !branch["type"].is_string()) continue;
       if (branch["type"] == "null")
         nullable = true;
@@ -121,17 +121,17 @@ std::optional<std::string> branch_type(const Json& schema, bool& nullable) {
   return found;
 }
 
-std::string inferred_type(const Json& schema, bool& nullable) {
+std::string inferred_type(const OrderedJson& schema, bool& nullable) {
   if (schema.contains("enum")) return "string";
   if (schema.contains("properties")) return "object";
   if (schema.contains("items")) return "array";
   return branch_type(schema, nullable).value_or("string");
 }
 
-std::string listed_type(const Json& types, bool& nullable) {
+std::string listed_type(const OrderedJson& types, bool& nullable) {
   std::string chosen = "string";
   bool found = false;
-  for (const Json& type : types) {
+  for (const OrderedJson& type : types) {
     if (!type.is_string()) continue;
     if (type == "null") {
       nullable = true;
@@ -142,7 +142,7 @@ std::string listed_type(const Json& types, bool& nullable) {
   return chosen;
 }
 
-void prepare_schema(Json& schema, int depth) {
+void prepare_schema(OrderedJson& schema, int depth) {
   constexpr int kMaxDepth = 64;
   if (!schema.is_object() || depth > kMaxDepth) return;
   bool nullable = false;
@@ -164,9 +164,9 @@ void prepare_schema(Json& schema, int depth) {
 
 nlohmann::ordered_json prepare_messages(const nlohmann::ordered_json& messages, RolePolicy policy) {
   if (!messages.is_array()) fail("messages", "expected a list");
-  Json prepared = messages;
+  OrderedJson prepared = messages;
   for (size_t i = 0; i < prepared.size(); ++i) {
-    Json& message = prepared[i];
+    OrderedJson& message = prepared[i];
     const std::string where = fmt::format("messages[{}]", i);
     if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
       fail(where, "expected an object with a role");
@@ -182,14 +182,14 @@ nlohmann::ordered_json prepare_messages(const nlohmann::ordered_json& messages, 
 nlohmann::ordered_json prepare_tools(const nlohmann::ordered_json& tools, SchemaUse use) {
   if (tools.is_null()) return nullptr;
   if (!tools.is_array()) fail("tools", "expected a list");
-  Json prepared = Json::array();
+  OrderedJson prepared = OrderedJson::array();
   for (size_t i = 0; i < tools.size(); ++i) {
-    Json tool = tools[i];
+    OrderedJson tool = tools[i];
     const std::string where = fmt::format("tools[{}]", i);
     if (!tool.is_object()) fail(where, "expected an object");
     if (!tool.contains("function") && tool.contains("name")) {
       tool.erase("type");
-      tool = Json{{"type", "function"}, {"function", tool}};
+      tool = OrderedJson{{"type", "function"}, {"function", tool}};
     }
     if (!tool.contains("function") || !tool["function"].is_object() ||
         text_member(tool["function"], "name").empty())

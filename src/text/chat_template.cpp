@@ -12,7 +12,7 @@
 namespace lanner::text {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kTemplateFile = "chat_template.jinja";
 constexpr const char* kTemplateJson = "chat_template.json";
@@ -20,23 +20,23 @@ constexpr const char* kConfigFile = "tokenizer_config.json";
 constexpr const char* kToolVariant = "tool_use";
 
 // Insertion order matters to templates that iterate, hence not io::load_json().
-Json load_ordered_json(const std::filesystem::path& path) {
-  std::optional<Json> json = parse_bounded_json(io::read_text_file(path));
+OrderedJson load_ordered_json(const std::filesystem::path& path) {
+  std::optional<OrderedJson> json = parse_bounded_json(io::read_text_file(path));
   if (!json || !json->is_object())
     throw Error(ErrorKind::kCorrupt, path.filename().string() + ": expected a JSON object");
   return std::move(*json);
 }
 
 // A special token is a string or an added token with its content.
-void add_special_token(Json& tokens, const std::string& name, const Json& value) {
+void add_special_token(OrderedJson& tokens, const std::string& name, const OrderedJson& value) {
   if (value.is_string())
     tokens[name] = value;
   else if (value.is_object() && value.contains("content") && value["content"].is_string())
     tokens[name] = value["content"];
 }
 
-Json special_tokens_of(const Json& config) {
-  Json tokens = Json::object();
+OrderedJson special_tokens_of(const OrderedJson& config) {
+  OrderedJson tokens = OrderedJson::object();
   if (!config.is_object()) return tokens;
   constexpr std::string_view kSuffix = "_token";
   for (const auto& [name, value] : config.items())
@@ -56,13 +56,15 @@ bool has_tools(const ChatInput& input) { return input.tools.is_array() && !input
 
 std::optional<ChatTemplate> ChatTemplate::find(const std::filesystem::path& folder) {
   const io::FolderListing listing(folder);
-  const Json config = listing.has(kConfigFile) ? load_ordered_json(folder / kConfigFile) : Json();
+  const OrderedJson config =
+      listing.has(kConfigFile) ? load_ordered_json(folder / kConfigFile) : OrderedJson();
   ChatTemplate found;
   found.special_tokens_ = special_tokens_of(config);
   if (listing.has(kTemplateFile)) {
     found.add_variant("default", io::read_text_file(folder / kTemplateFile), kTemplateFile);
   } else {
-    const Json holder = listing.has(kTemplateJson) ? load_ordered_json(folder / kTemplateJson) : config;
+    const OrderedJson holder =
+        listing.has(kTemplateJson) ? load_ordered_json(folder / kTemplateJson) : config;
     if (holder.is_object() && holder.contains("chat_template")) found.add_configured(holder["chat_template"]);
   }
   if (found.variants_.empty()) return std::nullopt;
@@ -94,7 +96,7 @@ void ChatTemplate::add_configured(const nlohmann::ordered_json& configured) {
   if (configured.is_string()) return add_variant("default", configured.get<std::string>(), field);
   if (!configured.is_array())
     throw Error(ErrorKind::kCorrupt, field + ": expected text or a list of named templates");
-  for (const Json& entry : configured) {
+  for (const OrderedJson& entry : configured) {
     const bool usable = entry.is_object() && entry.contains("name") && entry["name"].is_string() &&
                         entry.contains("template") && entry["template"].is_string();
     if (!usable) throw Error(ErrorKind::kCorrupt, field + ": expected entries with name and template");
@@ -124,7 +126,7 @@ RenderedChat ChatTemplate::render(const ChatInput& input) const {
   for (const auto& [name, value] : input.extra.items()) values.variables[name] = value;
   values.user_variables["messages"] = prepare_messages(input.messages, input.roles);
   values.user_variables["tools"] =
-      has_tools(input) ? prepare_tools(input.tools, schema_use(variant.source)) : Json();
+      has_tools(input) ? prepare_tools(input.tools, schema_use(variant.source)) : OrderedJson();
   jinja::Rendering rendering = variant.compiled.render(values);
   return {std::move(rendering.text), std::move(rendering.literal)};
 }
@@ -143,17 +145,18 @@ ChatTemplateFacts ChatTemplate::facts() const {
     const auto text = try_render(input);
     return text && text->find(kProbe) != std::string::npos;
   };
-  const Json question = Json{{"role", "user"}, {"content", "Hi"}};
+  const OrderedJson question = OrderedJson{{"role", "user"}, {"content", "Hi"}};
   ChatInput plain;
-  plain.messages = Json::array({question});
+  plain.messages = OrderedJson::array({question});
   ChatInput tools = plain;
-  tools.tools = Json::array({Json{{"type", "function"},
-                                  {"function",
-                                   {{"name", kProbe},
-                                    {"description", "d"},
-                                    {"parameters", {{"type", "object"}, {"properties", Json::object()}}}}}}});
+  tools.tools = OrderedJson::array(
+      {OrderedJson{{"type", "function"},
+                   {"function",
+                    {{"name", kProbe},
+                     {"description", "d"},
+                     {"parameters", {{"type", "object"}, {"properties", OrderedJson::object()}}}}}}});
   ChatInput system = plain;
-  system.messages = Json::array({Json{{"role", "system"}, {"content", kProbe}}, question});
+  system.messages = OrderedJson::array({OrderedJson{{"role", "system"}, {"content", kProbe}}, question});
   ChatInput on = plain, off = plain;
   on.thinking = ThinkingSwitch::kOn;
   off.thinking = ThinkingSwitch::kOff;

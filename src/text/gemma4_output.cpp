@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::string_view kThought = "thought\n";
 constexpr std::string_view kCall = "call";
-constexpr std::size_t kMaxName = 256;
 
 bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';

@@ -2,17 +2,12 @@
 #include "text/gemma4_output_arguments.h"
 
 #include "text/bounded_json.h"
+#include "text/markup_blanks.h"
 
 namespace lanner::text {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 }  // namespace
 

@@ -7,10 +7,12 @@
 #include <cmath>
 #include <optional>
 
+#include "text/markup_blanks.h"
+
 namespace lanner::text {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kMaxSchemaDepth = 32;
 
@@ -26,7 +28,7 @@ unsigned type_of_name(const std::string& name) {
   return lower == "null" ? unsigned{ValueSchema::kNull} : 0u;
 }
 
-unsigned type_of_value(const Json& value) {
+unsigned type_of_value(const OrderedJson& value) {
   if (value.is_string()) return ValueSchema::kString;
   if (value.is_boolean()) return ValueSchema::kBoolean;
   if (value.is_number_integer()) return ValueSchema::kInteger;
@@ -35,20 +37,20 @@ unsigned type_of_value(const Json& value) {
   return value.is_array() ? unsigned{ValueSchema::kArray} : unsigned{ValueSchema::kNull};
 }
 
-unsigned types_of(const Json& schema, int depth) {
+unsigned types_of(const OrderedJson& schema, int depth) {
   if (!schema.is_object() || depth > kMaxSchemaDepth) return 0;
   unsigned types = 0;
   const auto type = schema.find("type");
   if (type != schema.end() && type->is_string()) types |= type_of_name(type->get<std::string>());
   if (type != schema.end() && type->is_array())
-    for (const Json& name : *type)
+    for (const OrderedJson& name : *type)
       if (name.is_string()) types |= type_of_name(name.get<std::string>());
   if (types == 0) {
     for (const char* key : {"anyOf", "oneOf"})
       if (const auto branches = schema.find(key); branches != schema.end() && branches->is_array())
-        for (const Json& branch : *branches) types |= types_of(branch, depth + 1);
+        for (const OrderedJson& branch : *branches) types |= types_of(branch, depth + 1);
     if (const auto values = schema.find("enum"); types == 0 && values != schema.end() && values->is_array())
-      for (const Json& value : *values) types |= type_of_value(value);
+      for (const OrderedJson& value : *values) types |= type_of_value(value);
     if (const auto value = schema.find("const"); types == 0 && value != schema.end())
       types |= type_of_value(*value);
     if (types == 0 && schema.contains("properties")) types |= ValueSchema::kObject;
@@ -57,12 +59,6 @@ unsigned types_of(const Json& schema, int depth) {
   const auto nullable = schema.find("nullable");
   if (types != 0 && nullable != schema.end() && *nullable == true) types |= ValueSchema::kNull;
   return types;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
 std::string lower_case(std::string_view text) {
@@ -151,7 +147,7 @@ unsigned ValueSchema::types() const { return schema_ ? types_of(*schema_, 0) : 0
 
 bool is_json(std::string_view text) {
   // The JSON library takes a NUL byte for the end of its input.
-  return text.find('\0') == std::string_view::npos && Json::accept(text);
+  return text.find('\0') == std::string_view::npos && OrderedJson::accept(text);
 }
 
 std::string json_escaped(std::string_view text) {
@@ -160,7 +156,7 @@ std::string json_escaped(std::string_view text) {
 }
 
 std::string json_string(std::string_view text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return OrderedJson(text).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 std::string coerce_to_json(std::string_view text, ValueSchema schema, Untyped untyped) {

@@ -10,8 +10,6 @@
 namespace lanner::text {
 namespace {
 
-constexpr std::size_t kMaxName = 256;
-
 std::string_view after_blanks(std::string_view text) {
   const std::size_t start = text.find_first_not_of(kBlanks);
   return start == std::string_view::npos ? std::string_view() : text.substr(start);
