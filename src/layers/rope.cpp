@@ -19,6 +19,7 @@ void Rope::set_axes(std::span<const Axis> axes) {
 RopeTables Rope::tables(Step& step, const Packing& rows) const {
   const Shape shape{static_cast<std::int64_t>(rows.rows()), static_cast<std::int64_t>(shape_.frequencies)};
   const RopeTables tables{step.floats(shape), step.floats(shape)};
+  if (shape_.frequencies == 0) return tables;
   std::vector<std::array<std::int32_t, 3>> positions;
   for (const Position& p : rows.rope_positions) positions.push_back({p.time, p.height, p.width});
   step.ops.rope_tables(step.stream, tables.cos, tables.sin,
@@ -30,6 +31,7 @@ RopeTables Rope::tables(Step& step, const Packing& rows) const {
 }
 
 void Rope::rotate(Step& step, const Tensor& x, const RopeTables& tables) const {
+  if (shape_.frequencies == 0) return;
   step.ops.rope(step.stream, x, tables.cos, tables.sin, shape_);
 }
 

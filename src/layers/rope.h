@@ -16,7 +16,8 @@ struct RopeTables {
   Tensor sin;
 };
 
-/// One kind of rotary embedding: frequencies, the axis each reads, and which elements pair up.
+/// One kind of rotary embedding: frequencies, the axis each reads, and which elements pair up. Without
+/// frequencies (a partial rotary factor of 0) nothing turns.
 class Rope {
  public:
   /// Which of a position's indices a frequency turns by.

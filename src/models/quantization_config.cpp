@@ -66,8 +66,12 @@ QuantizationConfig QuantizationConfig::read(const io::Fields& config) {
     const std::string module(without_text_prefix(key));
     if (value.is_object())
       result.overrides_[module] = read_values(block->required_object(key));
-    else if (value.is_boolean() && key.find('.') != std::string::npos)
+    else if (key.find('.') == std::string::npos || value.is_null())
+      continue;  // the block's own fields
+    else if (value.is_boolean())
       result.overrides_[module] = {.bits = {}, .group = {}, .mode = {}, .quantized = value.get<bool>()};
+    else
+      throw block->unexpected(key, "false, true or an object with bits and group_size");
   }
   return result;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -11,6 +12,7 @@
 #include "io/safetensors_file.h"
 #include "io/safetensors_writer.h"
 #include "io/temporary_folder.h"
+#include "models/fixture_case.h"
 #include "models/model_registry.h"
 
 namespace lanner::test {
@@ -136,6 +138,42 @@ TEST_CASE("config fields of the wrong type, missing or contradictory are named")
                 {"config.json", "vocab_size"});
 }
 
+TEST_CASE("a head size that no weight could have is refused before tables of that size are made") {
+  check_message(load_error(kGemma, [](Parts& p) { p.config["text_config"]["head_dim"] = 2147483648; }),
+                {"config.json", "text_config.head_dim", "65536"});
+  check_message(load_error(kQwen, [](Parts& p) { p.config["head_dim"] = 2147483648; }),
+                {"config.json", "head_dim", "65536"});
+}
+
+TEST_CASE("a partial rotary factor of 0 turns nothing, which the first position never shows") {
+  for (const char* fixture : {kGemma, kQwen}) {
+    CAPTURE(fixture);
+    Parts parts = read_parts(fixture);
+    const io::TemporaryFolder turning, fixed;
+    write_parts(parts, turning.path());
+    if (parts.config.contains("text_config"))
+      parts.config["text_config"]["rope_parameters"]["full_attention"]["partial_rotary_factor"] = 0;
+    else
+      parts.config["rope_parameters"]["partial_rotary_factor"] = 0;
+    write_parts(parts, fixed.path());
+    const auto logits = [](const fs::path& folder) {
+      Runner runner(folder, Isa::kReference, 1);
+      cache::SequenceCache cache = runner.new_cache();
+      return runner.logits(cache, std::vector<TokenId>{5, 6, 7});
+    };
+    const auto expected = logits(turning.path());
+    const auto found = logits(fixed.path());
+    const auto row = static_cast<std::ptrdiff_t>(expected.size() / 3);
+    CHECK(std::equal(expected.begin(), expected.begin() + row, found.begin()));
+    CHECK(found != expected);
+  }
+}
+
+TEST_CASE("an untied head that the files lack is missing, not replaced by the embeddings") {
+  check_message(load_error(kGemma, [](Parts& p) { p.config["tie_word_embeddings"] = false; }),
+                {"lm_head.weight", "missing"});
+}
+
 TEST_CASE("a tensor that belongs to no part of the model is reported, the wrong graph is not run") {
   const auto damage = [](Parts& parts) {
     parts.tensors["model.language_model.layers.0.self_attn.q_bias"] = {
@@ -183,6 +221,13 @@ TEST_CASE("quantization metadata that contradicts the tensors is named") {
                                  four_bits;
                            }),
                 {kQ.c_str(), "no \"layers.0.self_attn.q_proj.scales\""});
+  check_message(load_error(kGemma,
+                           [&](Parts& p) {
+                             pack(p, 12, 3);
+                             p.config["quantization"] = four_bits;
+                             p.config["quantization"]["language_model.model.layers.0.self_attn.q_proj"] = 8;
+                           }),
+                {"config.json", "q_proj is 8", "an object"});
   check_message(load_error(kGemma,
                            [&](Parts& p) {
                              p.config["quantization_config"] = {{"quant_method", "awq"}};

@@ -9,6 +9,7 @@ namespace lanner::models::gemma4 {
 namespace {
 
 constexpr io::IntRange kSize{.min = 1, .max = std::int64_t{1} << 31};
+constexpr io::IntRange kHeadSize{.min = 2, .max = 65536};  // a table of frequencies comes before any weight
 constexpr io::IntRange kSizeOrZero{.min = 0, .max = std::int64_t{1} << 31};
 constexpr int kDefaultPattern = 6;
 
@@ -128,8 +129,8 @@ Config read_config(const io::Fields& root) {
   config.global_kv_heads = config.keys_are_values ? size_field(text, "num_global_key_value_heads",
                                                                static_cast<std::int64_t>(config.kv_heads))
                                                   : config.kv_heads;
-  config.head_dim = size_field(text, "head_dim", 256);
-  config.global_head_dim = size_field(text, "global_head_dim", 512);
+  config.head_dim = static_cast<std::size_t>(text.optional_int("head_dim", 256, kHeadSize));
+  config.global_head_dim = static_cast<std::size_t>(text.optional_int("global_head_dim", 512, kHeadSize));
   config.rms_norm_eps = static_cast<float>(text.optional_number("rms_norm_eps", 1e-6, io::kAboveZero));
   const bool unified = config.model_type.starts_with("gemma4_unified");
   config.context = size_field(text, "max_position_embeddings", unified ? 262144 : 131072);

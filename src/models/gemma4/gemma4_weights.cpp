@@ -201,7 +201,7 @@ void Gemma4Model::load_embeddings(WeightLoader& loader) {
   embed_tokens_ = {.table = loader.matrix("embed_tokens", config_.vocabulary, hidden,
                                           "vocab_size and hidden_size in config.json"),
                    .scale = round_to_bf16(std::sqrt(static_cast<float>(hidden)))};
-  if (config_.tied_head || !loader.has("lm_head.weight")) {
+  if (config_.tied_head) {
     loader.ignore("lm_head.");
     head_ = Linear(loader.for_products(embed_tokens_.table));
   } else {

@@ -9,6 +9,7 @@ namespace lanner::models::qwen3_5 {
 namespace {
 
 constexpr io::IntRange kSize{.min = 1, .max = std::int64_t{1} << 31};
+constexpr io::IntRange kHeadSize{.min = 2, .max = 65536};  // a table of frequencies comes before any weight
 
 std::size_t size_field(const io::Fields& fields, std::string_view key) {
   return static_cast<std::size_t>(fields.required_int(key, kSize));
@@ -117,7 +118,7 @@ Config read_config(const io::Fields& root) {
   config.layers = static_cast<std::size_t>(text.required_int("num_hidden_layers", {.min = 1, .max = 4096}));
   config.heads = size_field(text, "num_attention_heads");
   config.kv_heads = size_field(text, "num_key_value_heads");
-  config.head_dim = size_field(text, "head_dim");
+  config.head_dim = static_cast<std::size_t>(text.required_int("head_dim", kHeadSize));
   config.rms_norm_eps = static_cast<float>(text.optional_number("rms_norm_eps", 1e-6, io::kAboveZero));
   config.context = size_field(text, "max_position_embeddings", 32768);
   config.rope = read_rope(text);

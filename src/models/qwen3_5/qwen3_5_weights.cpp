@@ -21,10 +21,6 @@ constexpr std::string_view kHidden = "hidden_size in config.json";
 
 Shape vector_shape(std::size_t n) { return {static_cast<std::int64_t>(n)}; }
 
-/// How a file stores the norm gains and the convolution: as Hugging Face does (gain - 1, [C, 1, K]) or as MLX
-/// does (gain, [C, K, 1]). The convolution's layout is the only reliable sign; both travel together.
-enum class Convention : std::uint8_t { kHuggingFace, kMlx };
-
 Convention find_convention(const WeightLoader& loader, const Config& config) {
   for (std::size_t layer = 0; layer < config.layers; ++layer) {
     const io::TensorEntry* conv = loader.find(fmt::format("layers.{}.linear_attn.conv1d.weight", layer));
@@ -211,9 +207,10 @@ std::unique_ptr<layers::Rope> make_rope(const Config& config) {
 Qwen35Model::Qwen35Model(const io::Checkpoint& checkpoint, const LoadTarget& target)
     : config_(read_config(checkpoint.config_fields())), rope_(make_rope(config_)) {
   WeightLoader loader(checkpoint, target, storage_);
-  load_embeddings(loader);
+  const Convention convention = find_convention(loader, config_);
+  load_embeddings(loader, convention);
   for (std::size_t layer = 0; layer < config_.layers; ++layer) {
-    load_layer(loader, layer);
+    load_layer(loader, convention, layer);
     if (config_.layer_types[layer] == LayerType::kFull)
       cache_layers_.emplace_back(cache::FullSpec{.kv_heads = config_.kv_heads, .head_dim = config_.head_dim});
     else
@@ -222,7 +219,7 @@ Qwen35Model::Qwen35Model(const io::Checkpoint& checkpoint, const LoadTarget& tar
   describe(loader, checkpoint);
 }
 
-void Qwen35Model::load_embeddings(WeightLoader& loader) {
+void Qwen35Model::load_embeddings(WeightLoader& loader, Convention convention) {
   constexpr std::string_view kWhy = "vocab_size and hidden_size in config.json";
   const std::size_t hidden = config_.hidden_size;
   embed_tokens_ = {.table = loader.matrix("embed_tokens", config_.vocabulary, hidden, kWhy)};
@@ -234,13 +231,13 @@ void Qwen35Model::load_embeddings(WeightLoader& loader) {
   }
   norm_ = {.weight = loader.floats("norm.weight", vector_shape(hidden), kHidden),
            .eps = config_.rms_norm_eps};
-  if (find_convention(loader, config_) == Convention::kHuggingFace)
+  if (convention == Convention::kHuggingFace)
     for (float& gain : norm_.weight.floats()) gain += 1.0F;
   norm_.weight = loader.place(norm_.weight);
 }
 
-void Qwen35Model::load_layer(WeightLoader& loader, std::size_t index) {
-  LayerWeights weights(loader, config_, find_convention(loader, config_), index);
+void Qwen35Model::load_layer(WeightLoader& loader, Convention convention, std::size_t index) {
+  LayerWeights weights(loader, config_, convention, index);
   DecoderLayer layer{.index = index,
                      .input_norm = weights.norm("input_layernorm", config_.hidden_size),
                      .mixer = {},
