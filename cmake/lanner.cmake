@@ -35,6 +35,8 @@ function(lanner_test name)
     LANNER_MODELS_DIR="${PROJECT_SOURCE_DIR}/models"
     LANNER_TALE_ORIGINALS="${PROJECT_SOURCE_DIR}/../shared/models")
   add_test(NAME ${name} COMMAND test_${name})
+  # Asking for more than there is fails as it does without the sanitizer.
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1")
 endfunction()
 
 # lanner_isa_sources(target AVX2 file.avx2.cpp ...): per-file ISA flags and -O3 in every preset: at -O2 GCC keeps tiles of

@@ -39,8 +39,10 @@ class HostMemory final : public Memory {
 }  // namespace
 
 Memory& host_memory() {
-  static HostMemory memory;
-  return memory;
+  // Never destroyed: buffers that statics own go after it.
+  alignas(HostMemory) static std::byte storage[sizeof(HostMemory)];
+  static Memory* const memory = new (storage) HostMemory;
+  return *memory;
 }
 
 }  // namespace lanner
