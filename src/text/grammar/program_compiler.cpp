@@ -230,9 +230,9 @@ class ProgramCompiler {
           open.push_back(to);
         }
       }
-      std::ranges::sort(closed[node].edges);
-      const auto rest = std::ranges::unique(closed[node].edges);
-      closed[node].edges.erase(rest.begin(), rest.end());
+      std::vector<Program::Edge>& edges = closed[node].edges;
+      std::ranges::sort(edges);
+      edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
     }
     for (const Program::Rule& rule : program_.rules) closed[rule.start].end = false;
     program_.nodes = std::move(closed);

@@ -21,7 +21,7 @@ constexpr std::size_t kMaxGroup = 64;
 class LeftCallGroups {
  public:
   explicit LeftCallGroups(const Program& program)
-      : program_(program), states_(program.rules.size()), callees_(program.rules.size()) {
+      : states_(program.rules.size()), callees_(program.rules.size()) {
     for (std::uint32_t rule = 0; rule < states_.size(); ++rule)
       for (const Program::Edge& edge : program.nodes[program.rules[rule].start].edges)
         if (edge.kind == EdgeKind::kCall) callees_[rule].push_back(edge.target);
@@ -75,7 +75,6 @@ class LeftCallGroups {
     std::ranges::sort(group);
   }
 
-  const Program& program_;
   std::vector<State> states_;
   std::vector<std::vector<std::uint32_t>> callees_;
   std::vector<std::uint32_t> stack_, path_;
