@@ -3,10 +3,10 @@
 PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
 
-.PHONY: help build run test bench format lint asan tsan fuzz aarch64 install clean
+.PHONY: help build run test bench bench-check format lint asan tsan fuzz aarch64 install clean
 
 help: ## this list
-	@sed -nE 's/^([a-z0-9]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 build: ## build the program: build/release/lanner
 	@tools/install_packages build
@@ -22,6 +22,11 @@ bench: ## build and run the kernel benchmarks
 	@tools/install_packages build dev
 	@tools/build_target bench all
 	@for program in build/bench/bench/bench_*; do [ ! -x $$program ] || $$program; done
+
+bench-check: ## instructions of the main kernels against bench/baselines
+	@tools/install_packages build dev
+	@tools/build_target bench instruction_counts
+	@tools/bench_check
 
 format: ## rewrite every C++ file by .clang-format
 	@tools/install_packages dev

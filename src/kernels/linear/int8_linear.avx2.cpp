@@ -214,6 +214,9 @@ class Tiles {
           const __m256i x = broadcast4(codes + static_cast<std::size_t>(r) * columns + 4 * (kQuad + kStep));
           const __m256i products = _mm256_maddubs_epi16(weights, x);
           chain[r][h] = kStep == 0 ? products : _mm256_add_epi16(chain[r][h], products);
+          // Else GCC forms all products first, to add them in a tree, and has no registers for them: half
+          // the speed.
+          asm("" : "+x"(chain[r][h]));
         }
       }
       add_products<kRows, kHalves, kQuad, kPart, kStep + 1>(chain, units, offset, codes, columns);

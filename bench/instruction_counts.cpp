@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Usage: instruction_counts              lists the cases
+//        instruction_counts CASE TIMES   runs a case TIMES times
+// For tools/bench_check, which counts instructions under callgrind: a count does not depend on the machine or
+// its load, so a kernel that grew shows anywhere. AVX2 only: valgrind knows no AVX-512.
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/buffer.h"
+#include "kernels/linear/int8_linear.h"
+#include "kernels/norm/rms_norm.h"
+
+namespace {
+
+using lanner::Buffer;
+using namespace lanner::kernels;
+
+constexpr std::size_t kColumns = 1024;
+constexpr std::size_t kOutputs = 256;
+
+std::vector<float> ramp(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = 0.1F + 0.001F * static_cast<float>(i % 997);
+  return values;
+}
+
+std::function<void()> int8_linear(int bits, std::size_t rows) {
+  struct Memory {
+    Buffer weights;
+    PackedView w;
+    std::vector<std::int8_t> codes;
+    std::vector<float> scales, sums, out;
+  };
+  const WeightSpec spec{WeightFormat::kAffine, lanner::DType::kBF16, bits, 64};
+  const auto memory = std::make_shared<Memory>();
+  memory->weights = Buffer::zeroed(packed_bytes(spec, kOutputs, kColumns));
+  memory->w = {.spec = spec, .rows = kOutputs, .columns = kColumns, .data = memory->weights.data()};
+  memory->codes.resize(rows * kColumns);
+  memory->scales.resize(rows * kColumns / 64);
+  memory->sums.resize(rows * kColumns / 64);
+  memory->out.resize(rows * kOutputs);
+  const auto kernels = int8_kernels_avx2(spec);
+  kernels.quantize_rows(memory->codes.data(), memory->scales.data(), memory->sums.data(),
+                        ramp(rows * kColumns).data(), rows, kColumns, 64);
+  return [=] {
+    kernels.linear(
+        memory->w,
+        {memory->codes.data(), memory->scales.data(), memory->sums.data(), kColumns, kColumns / 64},
+        memory->out.data(), kOutputs, rows, 0, memory->w.tiles());
+  };
+}
+
+std::function<void()> quantize() {
+  const auto x = std::make_shared<std::vector<float>>(ramp(kColumns));
+  return [=] {
+    std::int8_t codes[kColumns];
+    float scales[kColumns / 64];
+    float sums[kColumns / 64];
+    quantize_rows_avx2(codes, scales, sums, x->data(), 1, kColumns, 64);
+  };
+}
+
+std::function<void()> norm() {
+  const auto x = std::make_shared<std::vector<float>>(ramp(kColumns));
+  return [=] {
+    float out[kColumns];
+    rms_norm_avx2(out, *x, *x, 1e-6F);
+  };
+}
+
+std::map<std::string, std::function<std::function<void()>()>> cases() {
+  std::map<std::string, std::function<std::function<void()>()>> all = {{"quantize_rows", quantize},
+                                                                       {"rms_norm", norm}};
+  for (const int bits : {2, 3, 4, 5, 6, 8})
+    for (const std::size_t rows : {1U, 4U, 16U})
+      all["int8_linear_" + std::to_string(bits) + "bit_" + std::to_string(rows) + "rows"] = [=] {
+        return int8_linear(bits, rows);
+      };
+  return all;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const auto all = cases();
+  if (count == 1)
+    for (const auto& [name, make] : all) std::printf("%s\n", name.c_str());
+  if (count != 3) return count == 1 ? 0 : 2;
+  const auto found = all.find(arguments[1]);
+  if (found == all.end()) return 2;
+  const auto run = found->second();
+  for (int i = 0; i < std::atoi(arguments[2]); ++i) run();
+  return 0;
+}
