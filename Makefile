@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
 
-.PHONY: help build run test bench bench-check format lint asan tsan fuzz aarch64 install clean
+.PHONY: help build run test test-cuda bench bench-check format lint asan tsan fuzz aarch64 install clean
 
 help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -36,6 +36,11 @@ lint: ## clang-tidy and the layers of the folders
 	@tools/install_packages build test dev
 	@tools/check_layers
 	@tools/lint
+
+test-cuda: ## every GPU kernel against the scalar reference, and the models on the GPU (needs nvcc; skipped without a GPU)
+	@tools/install_packages build test
+	@tools/build_target cuda test_cuda
+	@tools/run_tests cuda -R '^cuda$$'
 
 asan: ## all tests under address and undefined-behaviour sanitizers
 	@tools/install_packages build test

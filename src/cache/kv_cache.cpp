@@ -41,8 +41,12 @@ void KvCache::reserve(std::size_t begin, std::size_t end) {
 
 void KvCache::write(const device::Ops& ops, device::Stream& stream, const Tensor& k, const Tensor& v,
                     std::size_t position) {
-  ops.write_kv(stream, {key_blocks_, first_block_, geometry_.dtype}, k, position);
-  ops.write_kv(stream, {value_blocks_, first_block_, geometry_.dtype}, v, position);
+  ops.write_kv(stream, writes(k, v, position));
+}
+
+std::array<device::KvWrite, 2> KvCache::writes(const Tensor& k, const Tensor& v, std::size_t position) const {
+  return {{{k, key_blocks_, first_block_, geometry_.dtype, position},
+           {v, value_blocks_, first_block_, geometry_.dtype, position}}};
 }
 
 device::KvBlocks KvCache::blocks() const {

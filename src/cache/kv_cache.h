@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -38,6 +39,8 @@ class KvCache {
   /// Writes k and v [T, kv_heads, head_dim] at [position, position + T), which must be reserved.
   void write(const device::Ops& ops, device::Stream& stream, const Tensor& k, const Tensor& v,
              std::size_t position);
+  /// What write() does, for an operation that takes many sequences: keys, then values.
+  std::array<device::KvWrite, 2> writes(const Tensor& k, const Tensor& v, std::size_t position) const;
   device::KvBlocks blocks() const;
   /// The first position a query at `position` can see.
   std::size_t visible_from(std::size_t position) const;

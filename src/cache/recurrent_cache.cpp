@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <vector>
 
 #include "core/error.h"
 
@@ -63,19 +64,19 @@ void RecurrentCache::reserve(std::size_t rows) {
 }
 
 void RecurrentCache::append_conv(const device::Ops& ops, device::Stream& stream, const Tensor& inputs) {
-  const std::size_t channels = spec_.conv_channels();
+  const device::HistoryPush push = push_conv(inputs);
+  ops.push_history(stream, {&push, 1});
+}
+
+device::HistoryPush RecurrentCache::push_conv(const Tensor& inputs) {
   const std::size_t history = spec_.taps - 1;
+  if (!drafting_) return {conv_->as<float>(), history, inputs};
   const std::size_t rows = inputs.rows();
-  if (!drafting_) {
-    ops.push_history(stream, conv_->as<float>(), history, inputs);
-    return;
-  }
   if (conv_bytes(conv_draft_rows_ + rows) > conv_->size_bytes())
     throw Error(ErrorKind::kInternal, "a draft grew past the rows it reserved");
-  Tensor kept = inputs;
-  kept.data = conv_->as<float>() + (history + conv_draft_rows_) * channels;
-  ops.copy(stream, kept, inputs);
+  float* const to = conv_->as<float>() + (history + conv_draft_rows_) * spec_.conv_channels();
   conv_draft_rows_ += rows;
+  return {to, rows, inputs};
 }
 
 device::DeltaFoldCall RecurrentCache::fold_call(const Slot& slot, float* next_state) const {
@@ -91,45 +92,69 @@ device::DeltaFoldCall RecurrentCache::fold_call(const Slot& slot, float* next_st
           .value_dim = spec_.value_dim};
 }
 
-void RecurrentCache::fold(const device::Ops& ops, device::Stream& stream) {
+std::optional<device::DeltaFoldCall> RecurrentCache::take_fold() {
+  if (slot_.count != kDeltaChunk) return std::nullopt;
+  device::DeltaFoldCall call;
   if (drafting_) {
     assert(!folded_);
     std::swap(slot_, previous_);
-    ops.delta_fold(stream, fold_call(previous_, slot_.state->as<float>()));
+    call = fold_call(previous_, slot_.state->as<float>());
     folded_ = true;
   } else if (is_shared(slot_.state)) {
     if (!next_state_) next_state_ = pool_.take(state_bytes());
-    ops.delta_fold(stream, fold_call(slot_, next_state_->as<float>()));
+    call = fold_call(slot_, next_state_->as<float>());
     slot_.state = std::move(next_state_);
   } else {
-    ops.delta_fold(stream, fold_call(slot_, slot_.state->as<float>()));
+    call = fold_call(slot_, slot_.state->as<float>());
   }
   slot_.count = 0;
+  return call;
+}
+
+device::DeltaNetCall RecurrentCache::take_rows(const DeltaAppend& append) {
+  const auto begin = static_cast<std::int64_t>(append.done);
+  const std::size_t rows = std::min(append.qkv.rows() - append.done, kDeltaChunk - slot_.count);
+  const std::int64_t end = begin + static_cast<std::int64_t>(rows);
+  const device::DeltaNetCall call = {.out = append.out.slice(begin, end),
+                                     .qkv = append.qkv.slice(begin, end),
+                                     .beta = append.beta.slice(begin, end),
+                                     .log_decay = append.log_decay.slice(begin, end),
+                                     .first = slot_.count,
+                                     .key_heads = spec_.key_heads,
+                                     .value_heads = spec_.value_heads,
+                                     .key_dim = spec_.key_dim,
+                                     .value_dim = spec_.value_dim,
+                                     .state = slot_.state->as<float>(),
+                                     .entry_keys = entry_keys(slot_),
+                                     .entry_values = entry_values(slot_),
+                                     .entry_decay = entry_decay(slot_)};
+  slot_.count += rows;
+  return call;
+}
+
+void append_delta(const device::Ops& ops, device::Stream& stream, std::span<DeltaAppend> appends) {
+  std::vector<device::DeltaFoldCall> folds;
+  std::vector<device::DeltaNetCall> rows;
+  do {
+    folds.clear();
+    rows.clear();
+    for (DeltaAppend& append : appends) {
+      const bool more = append.done < append.qkv.rows();
+      if (!more && !append.cache->ends_with_fold()) continue;
+      if (const auto fold = append.cache->take_fold()) folds.push_back(*fold);
+      if (!more) continue;
+      rows.push_back(append.cache->take_rows(append));
+      append.done += rows.back().qkv.rows();
+    }
+    if (!folds.empty()) ops.delta_fold(stream, folds);
+    if (!rows.empty()) ops.delta_net(stream, rows);
+  } while (!folds.empty() || !rows.empty());
 }
 
 void RecurrentCache::append_delta(const device::Ops& ops, device::Stream& stream, const Tensor& out,
                                   const Tensor& qkv, const Tensor& beta, const Tensor& log_decay) {
-  const auto total = static_cast<std::int64_t>(qkv.rows());
-  for (std::int64_t done = 0; done < total;) {
-    if (slot_.count == kDeltaChunk) fold(ops, stream);
-    const std::int64_t rows = std::min(total - done, static_cast<std::int64_t>(kDeltaChunk - slot_.count));
-    ops.delta_net(stream, {.out = out.slice(done, done + rows),
-                           .qkv = qkv.slice(done, done + rows),
-                           .beta = beta.slice(done, done + rows),
-                           .log_decay = log_decay.slice(done, done + rows),
-                           .first = slot_.count,
-                           .key_heads = spec_.key_heads,
-                           .value_heads = spec_.value_heads,
-                           .key_dim = spec_.key_dim,
-                           .value_dim = spec_.value_dim,
-                           .state = slot_.state->as<float>(),
-                           .entry_keys = entry_keys(slot_),
-                           .entry_values = entry_values(slot_),
-                           .entry_decay = entry_decay(slot_)});
-    slot_.count += static_cast<std::size_t>(rows);
-    done += rows;
-  }
-  if (slot_.count == kDeltaChunk && !drafting_) fold(ops, stream);
+  DeltaAppend append{this, out, qkv, beta, log_decay};
+  cache::append_delta(ops, stream, {&append, 1});
 }
 
 void RecurrentCache::reserve_draft(std::size_t max_rows) {
@@ -174,10 +199,12 @@ RecurrentCache RecurrentCache::fork() const {
 }
 
 void RecurrentCache::read_state(const device::Ops& ops, device::Stream& stream, float* out) const {
-  if (slot_.count == 0)
+  if (slot_.count == 0) {
     pool_.memory().copy(reinterpret_cast<std::byte*>(out), slot_.state->data(), state_bytes());
-  else
-    ops.delta_fold(stream, fold_call(slot_, out));
+  } else {
+    const device::DeltaFoldCall call = fold_call(slot_, out);
+    ops.delta_fold(stream, {&call, 1});
+  }
 }
 
 void RecurrentCache::visit_blocks(const BlockVisitor& visit) const {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <span>
 
 #include "cache/block_pool.h"
 #include "cache/kv_cache.h"
@@ -10,6 +12,21 @@
 #include "device/ops.h"
 
 namespace lanner::cache {
+
+class RecurrentCache;
+
+/// Rows of one sequence to be run through the delta rule and appended; `done` of them already were.
+struct DeltaAppend {
+  RecurrentCache* cache = nullptr;
+  Tensor out;        ///< [T, Hv*dv]
+  Tensor qkv;        ///< [T, channels], any T
+  Tensor beta;       ///< [T, Hv]
+  Tensor log_decay;  ///< [T, Hv]
+  std::size_t done = 0;
+};
+
+/// Runs the appends of several sequences side by side, chunk by chunk.
+void append_delta(const device::Ops& ops, device::Stream& stream, std::span<DeltaAppend> appends);
 
 /// State of one gated delta net layer of one sequence, in open-chunk form: S at the last chunk boundary (an
 /// absolute multiple of 64 positions) and the rows since as (key, pseudo-value, decay) entries. A row is
@@ -29,9 +46,18 @@ class RecurrentCache {
   void reserve(std::size_t rows);
   /// Takes the raw convolution inputs [T, channels] of rows just computed. In a draft all of them are kept.
   void append_conv(const device::Ops& ops, device::Stream& stream, const Tensor& inputs);
+  /// The same for an operation that takes many sequences, which must run it.
+  device::HistoryPush push_conv(const Tensor& inputs);
   /// Runs the delta rule over rows qkv [T, channels], any T, and appends their entries. out [T, Hv, dv].
   void append_delta(const device::Ops& ops, device::Stream& stream, const Tensor& out, const Tensor& qkv,
                     const Tensor& beta, const Tensor& log_decay);
+
+  /// The same for operations that take many sequences: the fold that must run before more rows, if any; and
+  /// the first rows of an append that fit into the open chunk.
+  std::optional<device::DeltaFoldCall> take_fold();
+  device::DeltaNetCall take_rows(const DeltaAppend& append);
+  /// True when the open chunk is whole and its fold need not wait for the next rows.
+  bool ends_with_fold() const { return slot_.count == device::kDeltaChunk && !drafting_; }
 
   /// Memory for a draft of at most max_rows <= 64 rows. Throws Error kOutOfMemory; the state stays valid
   /// then.
@@ -65,7 +91,6 @@ class RecurrentCache {
   float* entry_decay(const Slot& slot) const;
   void own_entries(Slot& slot) const;
   void own_target(Slot& slot) const;
-  void fold(const device::Ops& ops, device::Stream& stream);
   device::DeltaFoldCall fold_call(const Slot& slot, float* next_state) const;
 
   RecurrentSpec spec_;

@@ -157,7 +157,7 @@ int bench_command(const BenchArguments& arguments, Console& console) {
   io::Json rows = io::Json::array();
   io::Json limits = io::Json::array();
   for (const int count : threads) {
-    device::Stream stream(device::cpu_kernels(model.ops().isa), count);
+    device::Stream stream(model.ops(), count);
     std::optional<device::Roofline> roofline;
     if (arguments.roofline) {
       roofline = device::measure_roofline(model.ops().isa, stream.pool());

@@ -9,6 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress_bar.h"
 #include "cli/validators.h"
+#include "device/cuda.h"
 #include "engine/logits_dump.h"
 #include "engine/text_parts.h"
 #include "io/message_text.h"
@@ -40,11 +41,12 @@ void declare_logits(CLI::App& app, LogitsOptions& options) {
 
 int logits_command(const LogitsOptions& options, Console& console) {
   const std::filesystem::path folder = options.model.find_folder();
-  const device::Ops ops = device::cpu_ops(options.model.instruction_set());
+  const std::optional<int> card = options.model.cuda_card();
+  const device::Ops ops = card ? device::cuda_ops(*card) : device::cpu_ops(options.model.instruction_set());
   const io::Checkpoint checkpoint(folder);
   std::vector<TokenId> ids = options.ids;
   if (ids.empty()) ids = engine::TextParts(folder).encode_plain(read_prompt(options.prompt, console));
-  device::Stream stream(device::cpu_kernels(ops.isa), options.model.thread_count());
+  device::Stream stream(ops, options.model.thread_count());
   const auto model =
       models::load_model(checkpoint, {.ops = ops, .compute = options.model.compute, .pool = stream.pool()});
   const InterruptWatch watch;

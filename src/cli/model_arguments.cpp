@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "cli/model_arguments.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <vector>
 
 #include "cli/default_threads.h"
 #include "cli/exit_code.h"
 #include "cli/validators.h"
+#include "core/error.h"
+#include "device/cuda.h"
 
 namespace lanner::cli {
 namespace {
@@ -17,6 +21,21 @@ constexpr const char* kFolderHelp = "checkpoint folder, or Hugging Face id (org/
 }  // namespace
 
 int ModelArguments::thread_count() const { return threads ? *threads : default_threads(); }
+
+std::optional<int> ModelArguments::cuda_card() const {
+  if (device == "cpu") return std::nullopt;
+  const bool needs_cpu = isa || compute != device::Compute::kExact;
+  if (device != "auto") {
+    if (needs_cpu)
+      throw Error(
+          ErrorKind::kInvalidArgument,
+          fmt::format("--isa and --compute int8 choose kernels of the CPU; leave them out with --device {}",
+                      device));
+    return std::stoi(device.substr(device.find(':') + 1));
+  }
+  if (needs_cpu || device::cuda_cards().empty()) return std::nullopt;
+  return 0;
+}
 
 void add_folder(CLI::App& app, ModelArguments& arguments) {
   CLI::Option* positional =
@@ -32,6 +51,12 @@ void add_required_folder(CLI::App& app, ModelArguments& arguments) {
 }
 
 void add_machine_options(CLI::App& app, ModelArguments& arguments) {
+  app.add_option(
+         "--device", arguments.device,
+         "cpu, cuda:0 (or another card), or auto: the first NVIDIA GPU if there is one (default: auto)")
+      ->type_name("NAME")
+      ->check(device_name())
+      ->group("Machine");
   app.add_option("-t,--threads", arguments.threads, "threads (default: the cores this process may use)")
       ->type_name("N")
       ->check(whole_between(1, kMostThreads))

@@ -18,10 +18,14 @@ struct ModelArguments {
   std::optional<int> threads = {};
   std::optional<Isa> isa = {};
   device::Compute compute = device::Compute::kExact;
+  std::string device = "auto";  ///< "cpu", "cuda:N" or "auto"
   ModelPlaces places = {};
 
   std::filesystem::path find_folder() const { return find_model_folder(folder, places); }
   int thread_count() const;
+  /// The GPU to run on, if any. "auto": the first, when there is one and no option asks for what only CPUs
+  /// do.
+  std::optional<int> cuda_card() const;
   Isa instruction_set() const { return isa ? *isa : detect_isa(); }
 };
 
@@ -29,7 +33,7 @@ struct ModelArguments {
 void add_folder(CLI::App& app, ModelArguments& arguments);
 /// Adds a positional FOLDER that must be given.
 void add_required_folder(CLI::App& app, ModelArguments& arguments);
-/// Adds --threads, --isa and --compute.
+/// Adds --device, --threads, --isa and --compute.
 void add_machine_options(CLI::App& app, ModelArguments& arguments);
 
 /// Examples, then the exit codes: the end of a command's help.

@@ -11,6 +11,7 @@ std::shared_ptr<const engine::LoadedModel> load_model(const ModelArguments& argu
   const WaitingLine line(console, "loading " + io::printable(folder.native()));
   return std::make_shared<engine::LoadedModel>(folder,
                                                engine::LoadOptions{.isa = arguments.instruction_set(),
+                                                                   .cuda = arguments.cuda_card(),
                                                                    .compute = arguments.compute,
                                                                    .threads = arguments.thread_count()});
 }

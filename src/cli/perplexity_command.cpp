@@ -50,7 +50,7 @@ int perplexity_command(const PerplexityOptions& options, Console& console) {
   const std::string text = read_text(options.text, console);
   const auto loaded = load_model(options.model, console);
   const engine::LoadedModel& model = *loaded;
-  device::Stream stream(device::cpu_kernels(model.ops().isa), options.model.thread_count());
+  device::Stream stream(model.ops(), options.model.thread_count());
   const std::vector<TokenId> ids = model.tokenizer().encode(text);
   const auto start = std::chrono::steady_clock::now();
   const InterruptWatch watch;

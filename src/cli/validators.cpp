@@ -38,4 +38,14 @@ CLI::Validator any_64_bits() {
           std::string(), "whole number"};
 }
 
+CLI::Validator device_name() {
+  return {[](std::string& text) {
+            if (text == "cpu" || text == "auto") return std::string();
+            if (text.starts_with("cuda:") && check(text.substr(5), 0, 99, "a whole number").empty())
+              return std::string();
+            return fmt::format("\"{}\" is not cpu, auto or cuda:N", text);
+          },
+          std::string(), "device"};
+}
+
 }  // namespace lanner::cli

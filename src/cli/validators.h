@@ -15,4 +15,7 @@ CLI::Validator whole_between(std::int64_t low, std::int64_t high);
 /// A whole number from 0 to 2^64 - 1.
 CLI::Validator any_64_bits();
 
+/// "cpu", "auto", or "cuda:N" with N from 0 to 99.
+CLI::Validator device_name();
+
 }  // namespace lanner::cli

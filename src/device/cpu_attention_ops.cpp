@@ -6,17 +6,21 @@
 
 namespace lanner::device::cpu {
 
-void write_kv(Stream& /*stream*/, const KvTarget& target, const Tensor& x, std::size_t position) {
-  check_shape(x.shape.rank() == 3, "write_kv", x);
-  const auto rows = static_cast<std::size_t>(x.shape[0]);
-  check_shape((position + rows + kernels::kKvBlock - 1) / kernels::kKvBlock <=
-                  target.first_block + target.blocks.size(),
-              "write_kv", x);
-  kernels::write_kv_rows(target.blocks.data(), target.first_block, target.dtype, x.floats().data(), rows,
-                         static_cast<std::size_t>(x.shape[1]), x.columns(), position);
+void write_kv(Stream& /*stream*/, std::span<const KvWrite> writes) {
+  for (const KvWrite& write : writes) {
+    check_shape(write.x.shape.rank() == 3, "write_kv", write.x);
+    const auto rows = static_cast<std::size_t>(write.x.shape[0]);
+    check_shape((write.position + rows + kernels::kKvBlock - 1) / kernels::kKvBlock <=
+                    write.first_block + write.blocks.size(),
+                "write_kv", write.x);
+    kernels::write_kv_rows(write.blocks.data(), write.first_block, write.dtype, write.x.floats().data(), rows,
+                           static_cast<std::size_t>(write.x.shape[1]), write.x.columns(), write.position);
+  }
 }
 
-void attention(Stream& stream, const AttentionCall& call) {
+namespace {
+
+void attend(Stream& stream, const AttentionCall& call) {
   const auto rows = static_cast<std::size_t>(call.q.shape[0]);
   const auto q_heads = static_cast<std::size_t>(call.q.shape[1]);
   const std::size_t head_dim = call.q.columns();
@@ -51,6 +55,12 @@ void attention(Stream& stream, const AttentionCall& call) {
     mine.scratch = stream.scratch(thread, kernels::attention_scratch_floats(head_dim));
     stream.kernels().attention(mine, row_begin, row_end, head_begin, head_begin + heads_per_item);
   });
+}
+
+}  // namespace
+
+void attention(Stream& stream, std::span<const AttentionCall> calls) {
+  for (const AttentionCall& call : calls) attend(stream, call);
 }
 
 }  // namespace lanner::device::cpu

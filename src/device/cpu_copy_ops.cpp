@@ -36,14 +36,24 @@ void swap_axes(Stream& /*stream*/, const Tensor& out, const Tensor& x) {
       std::ranges::copy(x.row(a * inner + b), out.row(b * outer + a).begin());
 }
 
-void push_history(Stream& /*stream*/, float* history, std::size_t history_rows, const Tensor& x) {
-  const std::size_t channels = x.columns();
-  const std::size_t fresh = std::min(x.rows(), history_rows);
-  std::memmove(history, history + fresh * channels, (history_rows - fresh) * channels * sizeof(float));
-  std::memcpy(history + (history_rows - fresh) * channels, x.floats().data() + (x.rows() - fresh) * channels,
-              fresh * channels * sizeof(float));
+void push_history(Stream& /*stream*/, std::span<const HistoryPush> pushes) {
+  for (const auto& [history, rows, x] : pushes) {
+    const std::size_t channels = x.columns();
+    const std::size_t fresh = std::min(x.rows(), rows);
+    std::memmove(history, history + fresh * channels, (rows - fresh) * channels * sizeof(float));
+    std::memcpy(history + (rows - fresh) * channels, x.floats().data() + (x.rows() - fresh) * channels,
+                fresh * channels * sizeof(float));
+  }
 }
 
 std::span<float> host_floats(Stream& /*stream*/, const Tensor& x) { return x.floats(); }
+
+void argmax(Stream& /*stream*/, std::span<TokenId> out, const Tensor& x) {
+  check_shape(out.size() == x.rows(), "argmax", x);
+  for (std::size_t t = 0; t < out.size(); ++t) {
+    const auto row = x.row(t);
+    out[t] = static_cast<TokenId>(std::ranges::max_element(row) - row.begin());
+  }
+}
 
 }  // namespace lanner::device::cpu

@@ -4,7 +4,10 @@
 
 namespace lanner::device::cpu {
 
-void causal_conv(Stream& stream, const Tensor& out, const Tensor& x, const float* history, const Tensor& w) {
+namespace {
+
+void convolve(Stream& stream, const CausalConvCall& call, const Tensor& w) {
+  const auto& [out, x, history] = call;
   check_shape(out.shape == x.shape && w.columns() == x.columns(), "causal_conv", x);
   const kernels::CausalConvArgs args = {.x = x.floats().data(),
                                         .history = history,
@@ -19,15 +22,7 @@ void causal_conv(Stream& stream, const Tensor& out, const Tensor& x, const float
   });
 }
 
-void delta_net_gates(Stream& /*stream*/, const Tensor& b, const Tensor& a, const Tensor& a_log,
-                     const Tensor& dt_bias) {
-  check_shape(a.shape == b.shape && a_log.element_count() == a.shape.back(), "delta_net_gates", a);
-  check_shape(dt_bias.element_count() == a.shape.back(), "delta_net_gates", dt_bias);
-  kernels::delta_net_gates(b.floats().data(), a.floats().data(), b.floats().data(), a.floats().data(),
-                           a_log.floats().data(), dt_bias.floats().data(), a.rows(), a.columns());
-}
-
-void delta_net(Stream& stream, const DeltaNetCall& call) {
+void advance(Stream& stream, const DeltaNetCall& call) {
   const std::size_t key_width = call.key_heads * call.key_dim;
   const std::size_t value_width = call.value_heads * call.value_dim;
   const std::size_t rows = call.qkv.rows();
@@ -61,7 +56,7 @@ void delta_net(Stream& stream, const DeltaNetCall& call) {
   });
 }
 
-void delta_fold(Stream& stream, const DeltaFoldCall& call) {
+void fold(Stream& stream, const DeltaFoldCall& call) {
   const kernels::DeltaFoldArgs args = {.state = call.state,
                                        .out = call.next_state,
                                        .entry_keys = call.entry_keys,
@@ -75,6 +70,28 @@ void delta_fold(Stream& stream, const DeltaFoldCall& call) {
   stream.pool().split(call.value_heads, 1, [&](std::size_t begin, std::size_t end, int) {
     stream.kernels().delta_fold(args, begin, end);
   });
+}
+
+}  // namespace
+
+void causal_conv(Stream& stream, std::span<const CausalConvCall> calls, const Tensor& w) {
+  for (const CausalConvCall& call : calls) convolve(stream, call, w);
+}
+
+void delta_net_gates(Stream& /*stream*/, const Tensor& b, const Tensor& a, const Tensor& a_log,
+                     const Tensor& dt_bias) {
+  check_shape(a.shape == b.shape && a_log.element_count() == a.shape.back(), "delta_net_gates", a);
+  check_shape(dt_bias.element_count() == a.shape.back(), "delta_net_gates", dt_bias);
+  kernels::delta_net_gates(b.floats().data(), a.floats().data(), b.floats().data(), a.floats().data(),
+                           a_log.floats().data(), dt_bias.floats().data(), a.rows(), a.columns());
+}
+
+void delta_net(Stream& stream, std::span<const DeltaNetCall> calls) {
+  for (const DeltaNetCall& call : calls) advance(stream, call);
+}
+
+void delta_fold(Stream& stream, std::span<const DeltaFoldCall> calls) {
+  for (const DeltaFoldCall& call : calls) fold(stream, call);
 }
 
 }  // namespace lanner::device::cpu

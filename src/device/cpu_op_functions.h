@@ -21,18 +21,19 @@ void copy(Stream&, const Tensor& out, const Tensor& x);
 void take_rows(Stream&, const Tensor& out, const Tensor& x, std::span<const std::size_t> rows);
 void split_pairs(Stream&, const Tensor& first, const Tensor& second, const Tensor& pairs);
 void swap_axes(Stream&, const Tensor& out, const Tensor& x);
-void push_history(Stream&, float* history, std::size_t history_rows, const Tensor& x);
+void push_history(Stream&, std::span<const HistoryPush> pushes);
 std::span<float> host_floats(Stream&, const Tensor& x);
+void argmax(Stream&, std::span<TokenId> out, const Tensor& x);
 void softcap(Stream&, const Tensor& out, const Tensor& x, float cap);
 void linear(Stream&, std::span<const LinearCall> calls, const Tensor& x);
 void gated_linear(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
                   GatedActivation kind);
-void write_kv(Stream&, const KvTarget& target, const Tensor& x, std::size_t position);
-void attention(Stream&, const AttentionCall& call);
-void causal_conv(Stream&, const Tensor& out, const Tensor& x, const float* history, const Tensor& w);
+void write_kv(Stream&, std::span<const KvWrite> writes);
+void attention(Stream&, std::span<const AttentionCall> calls);
+void causal_conv(Stream&, std::span<const CausalConvCall> calls, const Tensor& w);
 void delta_net_gates(Stream&, const Tensor& b, const Tensor& a, const Tensor& a_log, const Tensor& dt_bias);
-void delta_net(Stream&, const DeltaNetCall& call);
-void delta_fold(Stream&, const DeltaFoldCall& call);
+void delta_net(Stream&, std::span<const DeltaNetCall> calls);
+void delta_fold(Stream&, std::span<const DeltaFoldCall> calls);
 void route(Stream&, const RouteCall& call);
 void experts(Stream&, Arena&, const ExpertsCall& call);
 

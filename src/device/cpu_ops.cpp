@@ -43,6 +43,7 @@ Ops cpu_ops(Isa isa) {
       .swap_axes = cpu::swap_axes,
       .push_history = cpu::push_history,
       .host_floats = cpu::host_floats,
+      .argmax = cpu::argmax,
       .linear = cpu::linear,
       .gated_linear = cpu::gated_linear,
       .write_kv = cpu::write_kv,

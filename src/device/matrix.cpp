@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "device/tiled_matrix.h"
 
 namespace lanner::device {
 namespace {
@@ -40,6 +41,12 @@ Matrix::Matrix(const kernels::WeightView& view, std::shared_ptr<const void> owne
 void Matrix::pack(Isa isa, ThreadPool& pool) {
   if (kernels::is_packable(view_.spec) && kernels::has_fast_int8(isa))
     packed_ = std::make_shared<const PackedMatrix>(view_, isa, pool);
+}
+
+void Matrix::set_tiled(std::shared_ptr<const TiledMatrix> tiled) {
+  tiled_ = std::move(tiled);
+  view_.data = view_.scales = view_.biases = nullptr;
+  owner_.reset();
 }
 
 std::size_t Matrix::size_bytes() const { return weight_bytes(view_.spec, view_.rows, view_.columns); }

@@ -21,6 +21,8 @@ enum class Compute : std::uint8_t {
   kInt8,   ///< activations rounded to int8 per weight group where the weight's format has a packed form
 };
 
+class TiledMatrix;
+
 /// A weight matrix [rows, columns] = [out, in] on a device with the kernels bound for its format. Immutable
 /// but for pack(), once, at load; copies share the memory, which `owner` keeps alive (a mapped checkpoint or
 /// a Buffer).
@@ -34,12 +36,17 @@ class Matrix {
   /// that form from then on, look-ups the original.
   void pack(Isa isa, ThreadPool& pool);
 
+  /// Takes a form for a GPU's tensor cores in place of the checkpoint's, which is let go.
+  void set_tiled(std::shared_ptr<const TiledMatrix> tiled);
+
   std::size_t rows() const { return view_.rows; }
   std::size_t columns() const { return view_.columns; }
   const kernels::WeightView& view() const { return view_; }
   const kernels::LinearKernels& kernels() const { return kernels_; }
   /// The interleaved form, or nullptr.
   const PackedMatrix* packed() const { return packed_.get(); }
+  /// The form for a GPU's tensor cores, or nullptr. With it, view() describes the format alone.
+  const TiledMatrix* tiled() const { return tiled_.get(); }
   /// Bytes of elements, scales and biases.
   std::size_t size_bytes() const;
 
@@ -47,6 +54,7 @@ class Matrix {
   kernels::WeightView view_;
   kernels::LinearKernels kernels_;
   std::shared_ptr<const PackedMatrix> packed_;
+  std::shared_ptr<const TiledMatrix> tiled_;
   std::shared_ptr<const void> owner_;
 };
 

@@ -43,11 +43,13 @@ struct KvBlocks {
   DType dtype = DType::kF32;
 };
 
-/// Blocks of keys, or of values, that rows are written to.
-struct KvTarget {
+/// Rows of keys, or of values, on their way to positions [position, position + T) of one sequence's blocks.
+struct KvWrite {
+  Tensor x;  ///< [T, heads, D]
   std::span<void* const> blocks;
   std::size_t first_block = 0;
   DType dtype = DType::kF32;
+  std::size_t position = 0;
 };
 
 /// Queries of one sequence against its keys. Row r reads positions [key_begin[r], key_end[r]).
@@ -59,6 +61,20 @@ struct AttentionCall {
   KvBlocks kv;
   std::span<const std::int32_t> key_begin;
   std::span<const std::int32_t> key_end;
+};
+
+/// Rows of one sequence through its causal convolution.
+struct CausalConvCall {
+  Tensor out;                      ///< [T, C]
+  Tensor x;                        ///< [T, C]
+  const float* history = nullptr;  ///< [taps-1, C]
+};
+
+/// history [rows, C] becomes the last `rows` rows of history followed by x [T, C].
+struct HistoryPush {
+  float* history = nullptr;
+  std::size_t rows = 0;
+  Tensor x;
 };
 
 /// The gated delta rule over rows of one sequence inside one 64-position chunk; see
@@ -166,26 +182,32 @@ struct Ops {
   void (*split_pairs)(Stream&, const Tensor& first, const Tensor& second, const Tensor& pairs);
   /// out[b, a] = x[a, b]; x [A, B, D], out [B, A, D]
   void (*swap_axes)(Stream&, const Tensor& out, const Tensor& x);
-  /// history [H, C] becomes the last H rows of history followed by x [T, C].
-  void (*push_history)(Stream&, float* history, std::size_t history_rows, const Tensor& x);
+  void (*push_history)(Stream&, std::span<const HistoryPush> pushes);
   /// The values of a float tensor on the host, once everything queued before is done. Valid until the next
   /// call.
   std::span<float> (*host_floats)(Stream&, const Tensor& x);
+  /// out[t] = the index of the largest of row t, ties: the lowest; on the host, once everything queued before
+  /// is done.
+  void (*argmax)(Stream&, std::span<TokenId> out, const Tensor& x);
+  /// Rearranges a weight in the device's memory for its products; nothing for formats that stay as they are.
+  /// Not set on the CPU, whose matrices stay mapped.
+  std::shared_ptr<const TiledMatrix> (*tile)(const Ops& ops, const kernels::WeightView& weight) = nullptr;
   /// Products of one input x [T, K] with several matrices.
   void (*linear)(Stream&, std::span<const LinearCall> calls, const Tensor& x);
   /// out [T, N] = act(x gateᵀ) * (x upᵀ)
   void (*gated_linear)(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
                        GatedActivation);
-  /// Stores x [T, heads, D] at positions [position, position+T) of the blocks.
-  void (*write_kv)(Stream&, const KvTarget& target, const Tensor& x, std::size_t position);
-  void (*attention)(Stream&, const AttentionCall& call);
-  /// x, out [T, C]; history [taps-1, C]; w [taps, C].
-  void (*causal_conv)(Stream&, const Tensor& out, const Tensor& x, const float* history, const Tensor& w);
+  // Of the operations on caches, one call takes the rows of every sequence of a step: equal head counts and
+  // sizes.
+  void (*write_kv)(Stream&, std::span<const KvWrite> writes);
+  void (*attention)(Stream&, std::span<const AttentionCall> calls);
+  /// w [taps, C]
+  void (*causal_conv)(Stream&, std::span<const CausalConvCall> calls, const Tensor& w);
   /// beta and log_decay [T, H] from the projections b and a, in place.
   void (*delta_net_gates)(Stream&, const Tensor& b, const Tensor& a, const Tensor& a_log,
                           const Tensor& dt_bias);
-  void (*delta_net)(Stream&, const DeltaNetCall& call);
-  void (*delta_fold)(Stream&, const DeltaFoldCall& call);
+  void (*delta_net)(Stream&, std::span<const DeltaNetCall> calls);
+  void (*delta_fold)(Stream&, std::span<const DeltaFoldCall> calls);
   void (*route)(Stream&, const RouteCall& call);
   void (*experts)(Stream&, Arena&, const ExpertsCall& call);
 };

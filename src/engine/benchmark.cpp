@@ -43,7 +43,8 @@ void Benchmark::prepare(const BenchmarkTest& test) {
   if (contexts_.size() == test.sequences && contexts_.front().length() == test.depth) return;
   contexts_.clear();
   for (std::size_t i = 0; i < test.sequences; ++i)
-    contexts_.emplace_back(cache::CacheSpec{.layers = model_.model().cache_layers(), .kv_dtype = kKvType});
+    contexts_.emplace_back(cache::CacheSpec{.layers = model_.model().cache_layers(), .kv_dtype = kKvType},
+                           pool_);
   if (test.depth != 0) feed_prompt(contexts_, test.depth);
 }
 
@@ -61,7 +62,8 @@ void Benchmark::feed_prompt(std::vector<cache::SequenceCache>& caches, std::size
                                 .wanted = {&last, ends ? 1U : 0U}};
       layers::Step step(model_.ops(), stream_, arena_, {&group, 1});
       const Tensor hidden = model_.model().forward(step);
-      if (ends) model_.model().logits(step, hidden);
+      TokenId chosen = 0;
+      if (ends) model_.ops().argmax(stream_, {&chosen, 1}, model_.model().logits(step, hidden));
     }
   }
 }
@@ -77,7 +79,8 @@ void Benchmark::decode(std::vector<cache::SequenceCache>& caches) {
                       .ids = std::span(ids).subspan(i, 1),
                       .wanted = {&kOnly, 1}});
   layers::Step step(model_.ops(), stream_, arena_, groups);
-  model_.model().logits(step, model_.model().forward(step));
+  std::vector<TokenId> chosen(caches.size());
+  model_.ops().argmax(stream_, chosen, model_.model().logits(step, model_.model().forward(step)));
 }
 
 double Benchmark::run(const BenchmarkTest& test) {

@@ -31,7 +31,11 @@ class Benchmark {
  public:
   /// chunk: prompt rows of one forward. Model and stream must outlive it.
   Benchmark(const LoadedModel& model, device::Stream& stream, std::size_t chunk)
-      : model_(model), stream_(stream), chunk_(chunk) {}
+      : model_(model),
+        stream_(stream),
+        chunk_(chunk),
+        pool_(cache::BlockPool::kUnlimited, *model.ops().memory),
+        arena_(*model.ops().memory) {}
 
   /// Fills the contexts a test starts from, unless they are there. Throws Error kInvalidArgument when a test
   /// does not fit the model's context.
@@ -49,6 +53,7 @@ class Benchmark {
   const LoadedModel& model_;
   device::Stream& stream_;
   std::size_t chunk_;
+  cache::BlockPool pool_;
   Arena arena_;
   std::vector<cache::SequenceCache> contexts_;
   std::uint32_t drawn_ = 0;

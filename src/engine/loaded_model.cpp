@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/loaded_model.h"
 
+#include "device/cuda.h"
 #include "models/model_registry.h"
 
 namespace lanner::engine {
@@ -16,7 +17,7 @@ std::unique_ptr<models::Model> load_model(const io::Checkpoint& checkpoint, cons
 
 LoadedModel::LoadedModel(const std::filesystem::path& folder, const LoadOptions& options)
     : checkpoint_(folder),
-      ops_(device::cpu_ops(options.isa)),
+      ops_(options.cuda ? device::cuda_ops(*options.cuda) : device::cpu_ops(options.isa)),
       model_(load_model(checkpoint_, ops_, options)),
       text_(folder),
       defaults_(read_generation_defaults(checkpoint_, text_.tokenizer())) {}

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "core/cpu_features.h"
 #include "device/ops.h"
@@ -16,6 +17,7 @@ namespace lanner::engine {
 /// How a checkpoint is loaded.
 struct LoadOptions {
   Isa isa = Isa::kReference;
+  std::optional<int> cuda = {};  ///< index of the GPU to run on; none = the CPU
   device::Compute compute = device::Compute::kExact;
   int threads = 1;  ///< that interleave weights
 };

@@ -56,8 +56,9 @@ void dump_logits(const models::Model& model, const device::Ops& ops, device::Str
   check(model.facts(), request.ids);
   io::SafetensorsWriter writer(file, declare(model, request));
   const std::size_t layers = model.cache_layers().size();
-  cache::SequenceCache cache({.layers = model.cache_layers(), .kv_dtype = DType::kF32});
-  Arena arena;
+  cache::SequenceCache cache({.layers = model.cache_layers(), .kv_dtype = DType::kF32},
+                             cache::BlockPool(cache::BlockPool::kUnlimited, *ops.memory));
+  Arena arena(*ops.memory);
   for (std::size_t begin = 0; begin < request.ids.size();) {
     arena.reset();
     const std::size_t count = std::min(request.chunk, request.ids.size() - begin);
@@ -68,16 +69,15 @@ void dump_logits(const models::Model& model, const device::Ops& ops, device::Str
     layers::Step step(ops, stream, arena, {&group, 1});
     if (request.hidden == HiddenStates::kAll)
       step.tap = [&](std::size_t index, const Tensor& hidden) {
-        append_floats(writer, hidden_name(index, layers), hidden.floats());
+        append_floats(writer, hidden_name(index, layers), ops.host_floats(stream, hidden));
       };
     const Tensor hidden = model.forward(step);
     for (std::size_t row = 0; row < count; row += kLogitRows) {
       const ArenaScope scope(arena);
       const std::size_t end = std::min(count, row + kLogitRows);
-      append_floats(
-          writer, "logits",
-          model.logits(step, hidden.slice(static_cast<std::int64_t>(row), static_cast<std::int64_t>(end)))
-              .floats());
+      const Tensor logits =
+          model.logits(step, hidden.slice(static_cast<std::int64_t>(row), static_cast<std::int64_t>(end)));
+      append_floats(writer, "logits", ops.host_floats(stream, logits));
     }
     begin += count;
     if (request.progress) request.progress(begin, request.ids.size());

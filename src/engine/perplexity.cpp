@@ -24,7 +24,8 @@ double negative_log_likelihood(std::span<const float> logits, TokenId token) {
 double score_chunk(const LoadedModel& model, device::Stream& stream, Arena& arena,
                    std::span<const TokenId> ids) {
   arena.reset();
-  cache::SequenceCache cache({.layers = model.model().cache_layers(), .kv_dtype = DType::kF32});
+  cache::SequenceCache cache({.layers = model.model().cache_layers(), .kv_dtype = DType::kF32},
+                             cache::BlockPool(cache::BlockPool::kUnlimited, *model.ops().memory));
   std::vector<std::int32_t> wanted(ids.size() - 1);
   std::iota(wanted.begin(), wanted.end(), 0);
   const layers::Group group{.cache = &cache, .ids = ids, .wanted = wanted};
@@ -36,8 +37,10 @@ double score_chunk(const LoadedModel& model, device::Stream& stream, Arena& aren
     const std::size_t end = std::min(wanted.size(), begin + kLogitRows);
     const Tensor logits = model.model().logits(
         step, hidden.slice(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)));
+    const std::span<const float> all = model.ops().host_floats(stream, logits);
     for (std::size_t row = begin; row < end; ++row)
-      total += negative_log_likelihood(logits.row(row - begin), ids[row + 1]);
+      total += negative_log_likelihood(all.subspan((row - begin) * logits.columns(), logits.columns()),
+                                       ids[row + 1]);
   }
   return total;
 }
@@ -54,7 +57,7 @@ Perplexity measure_perplexity(const LoadedModel& model, device::Stream& stream, 
     throw Error(ErrorKind::kInvalidArgument, "the chunk is too short to score a token in; give at least two");
   const std::size_t length = width - start.size();
   Perplexity result;
-  Arena arena;
+  Arena arena(*model.ops().memory);
   for (std::size_t begin = 0; begin < ids.size(); begin += length) {
     const std::size_t end = std::min(ids.size(), begin + length);
     std::vector<TokenId> piece = start;

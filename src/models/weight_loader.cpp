@@ -229,6 +229,13 @@ device::WeightView WeightLoader::view_of(const Triple& triple, const WeightSpec&
   return view;
 }
 
+device::Matrix WeightLoader::bind(const device::WeightView& view, std::shared_ptr<const void> owner) const {
+  device::Matrix matrix(view, std::move(owner), target_.ops.isa);
+  if (target_.ops.tile != nullptr)
+    if (auto tiled = target_.ops.tile(target_.ops, view)) matrix.set_tiled(std::move(tiled));
+  return matrix;
+}
+
 void WeightLoader::record(std::string_view path, const WeightSpec& spec, std::size_t rows, std::size_t in) {
   modules_.push_back({std::string(path), spec, rows * in, device::weight_bytes(spec, rows, in)});
 }
@@ -241,7 +248,7 @@ device::Matrix WeightLoader::matrix(std::string_view path, std::size_t out, std:
   record(path, spec, out, in);
   Owners owners;
   const device::WeightView view = view_of(triple, spec, out, in, owners);
-  return {view, std::make_shared<const Owners>(std::move(owners)), target_.ops.isa};
+  return bind(view, std::make_shared<const Owners>(std::move(owners)));
 }
 
 device::Matrix WeightLoader::for_products(device::Matrix matrix) const {
@@ -270,8 +277,7 @@ std::vector<device::Matrix> WeightLoader::expert_rows(std::string_view path, std
   std::vector<device::Matrix> matrices;
   for (std::size_t e = 0; e < count; ++e) {
     const std::size_t first = e * stacked_out + begin;
-    matrices.push_back(
-        for_products({device::weight_rows(stack, first, first + out), owner, target_.ops.isa}));
+    matrices.push_back(for_products(bind(device::weight_rows(stack, first, first + out), owner)));
   }
   return matrices;
 }
@@ -294,8 +300,7 @@ std::vector<device::Matrix> WeightLoader::separate_experts(std::string_view pref
       throw io::tensor_error(*triple.weight, "is stored in another format than expert 0 of its layer");
     Owners owners;
     const device::WeightView view = view_of(triple, spec, out, in, owners);
-    matrices.push_back(
-        for_products({view, std::make_shared<const Owners>(std::move(owners)), target_.ops.isa}));
+    matrices.push_back(for_products(bind(view, std::make_shared<const Owners>(std::move(owners)))));
   }
   record(fmt::format("{}.*.{}", prefix, suffix), matrices.front().view().spec, count * out, in);
   return matrices;

@@ -90,6 +90,8 @@ class WeightLoader {
   device::WeightSpec quantized_spec(const Triple& triple, std::string_view path, std::size_t in) const;
   /// Bytes where the target reads them: mapped on the CPU, copied to a device.
   const void* place_bytes(const io::TensorEntry& entry, Owners& owners) const;
+  /// The matrix in the form that the target's products take.
+  device::Matrix bind(const device::WeightView& view, std::shared_ptr<const void> owner) const;
   device::WeightView view_of(const Triple& triple, const device::WeightSpec& spec, std::size_t rows,
                              std::size_t in, Owners& owners) const;
   void check_shapes(const Triple& triple, const device::WeightSpec& spec, const Shape& shape,

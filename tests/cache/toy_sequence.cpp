@@ -68,13 +68,14 @@ std::vector<float> ToyForward::probe(SequenceCache& cache) {
     const auto begin = static_cast<std::int32_t>(kv.visible_from(cache.length()));
     const auto end = static_cast<std::int32_t>(cache.length());
     const Tensor out = arena_.floats(q.shape);
-    ops_.attention(stream_, {.out = out,
-                             .q = q,
-                             .kv_heads = kHeads,
-                             .scale = 1,
-                             .kv = kv.blocks(),
-                             .key_begin = {&begin, 1},
-                             .key_end = {&end, 1}});
+    const device::AttentionCall call = {.out = out,
+                                        .q = q,
+                                        .kv_heads = kHeads,
+                                        .scale = 1,
+                                        .kv = kv.blocks(),
+                                        .key_begin = {&begin, 1},
+                                        .key_end = {&end, 1}};
+    ops_.attention(stream_, {&call, 1});
     seen.insert(seen.end(), out.floats().begin(), out.floats().end());
   }
   const RecurrentCache& recurrent = cache.recurrent(kRecurrent);

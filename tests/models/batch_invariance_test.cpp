@@ -37,10 +37,10 @@ std::vector<float> feed_in_pieces(Runner& runner, std::span<const TokenId> ids, 
 template <typename Check>
 void on_every_model(int threads, Check&& check) {
   for (const auto& folder : model_fixtures())
-    for (Isa isa : supported_isas()) {
+    for (const device::Ops& ops : tested_ops()) {
       CAPTURE(folder.filename().string());
-      CAPTURE(name(isa));
-      Runner runner(folder, isa, threads);
+      CAPTURE(std::string(ops.device));
+      Runner runner(folder, ops, threads);
       check(runner, random_ids(kPrompt, 7, runner.model().facts().vocabulary));
     }
 }
@@ -58,11 +58,12 @@ TEST_CASE("a prompt in pieces of any length, token by token or whole gives the s
 }
 
 TEST_CASE("the number of threads does not change a bit") {
+  const device::Ops ops = tested_ops().back();
   for (const auto& folder : model_fixtures()) {
     CAPTURE(folder.filename().string());
     std::vector<float> first;
     for (int threads : {1, 2, 3, 4}) {
-      Runner runner(folder, detect_isa(), threads);
+      Runner runner(folder, ops, threads);
       const auto ids = random_ids(kPrompt, 7, runner.model().facts().vocabulary);
       auto logits = feed_in_pieces(runner, ids, 97);
       if (first.empty())

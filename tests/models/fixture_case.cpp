@@ -44,14 +44,30 @@ std::vector<fs::path> model_fixtures() {
   return found;
 }
 
-Runner::Runner(const fs::path& folder, Isa isa, int threads, device::Compute compute)
+Runner::Runner(const fs::path& folder, const device::Ops& ops, int threads, device::Compute compute)
     : checkpoint_(folder),
-      ops_(device::cpu_ops(isa)),
-      stream_(device::cpu_kernels(isa), threads),
+      ops_(ops),
+      stream_(ops_, threads),
+      arena_(*ops.memory),
       model_(models::load_model(checkpoint_, {.ops = ops_, .compute = compute, .pool = stream_.pool()})) {}
 
+Runner::Runner(const fs::path& folder, Isa isa, int threads, device::Compute compute)
+    : Runner(folder, device::cpu_ops(isa), threads, compute) {}
+
+std::vector<float> Runner::on_host(const Tensor& x) {
+  const auto values = ops_.host_floats(stream_, x);
+  return {values.begin(), values.end()};
+}
+
+std::vector<float> Runner::on_host(const float* data, std::size_t count) {
+  std::vector<float> values(count);
+  ops_.memory->download(values.data(), reinterpret_cast<const std::byte*>(data), count * sizeof(float));
+  return values;
+}
+
 cache::SequenceCache Runner::new_cache() const {
-  return cache::SequenceCache({.layers = model_->cache_layers(), .kv_dtype = DType::kF32});
+  return cache::SequenceCache({.layers = model_->cache_layers(), .kv_dtype = DType::kF32},
+                              cache::BlockPool(cache::BlockPool::kUnlimited, *ops_.memory));
 }
 
 std::vector<float> Runner::logits(cache::SequenceCache& cache, std::span<const TokenId> ids,
@@ -63,7 +79,7 @@ std::vector<float> Runner::logits(cache::SequenceCache& cache, std::span<const T
   layers::Step step(ops_, stream_, arena_, {&group, 1});
   step.tap = tap;
   const Tensor out = model_->logits(step, model_->forward(step));
-  return {out.floats().begin(), out.floats().end()};
+  return on_host(out);
 }
 
 std::vector<std::vector<float>> Runner::logits(std::span<cache::SequenceCache*> caches,
@@ -83,7 +99,8 @@ std::vector<std::vector<float>> Runner::logits(std::span<cache::SequenceCache*> 
   layers::Step step(ops_, stream_, arena_, groups);
   const Tensor out = model_->logits(step, model_->forward(step));
   std::vector<std::vector<float>> results;
-  const float* row = out.floats().data();
+  const std::vector<float> all = on_host(out);
+  const float* row = all.data();
   for (const std::vector<TokenId>& sequence : ids) {
     const std::size_t count = sequence.size() * out.columns();
     results.emplace_back(row, row + count);
@@ -98,7 +115,7 @@ std::vector<float> Runner::last_logits(cache::SequenceCache& cache, std::span<co
   const layers::Group group{.cache = &cache, .ids = ids, .wanted = {&last, 1}};
   layers::Step step(ops_, stream_, arena_, {&group, 1});
   const Tensor out = model_->logits(step, model_->forward(step));
-  return {out.floats().begin(), out.floats().end()};
+  return on_host(out);
 }
 
 std::vector<float> oracle_floats(const io::SafetensorsFile& oracle, std::string_view name) {

@@ -21,11 +21,22 @@ namespace lanner::test {
 /// whole collection is at hand (LANNER_FIXTURES or ../shared/fixtures), every text model of it.
 std::vector<std::filesystem::path> model_fixtures();
 
+/// What the program that runs these tests tests: every instruction set of this CPU, or a GPU.
+std::vector<device::Ops> tested_ops();
+
 /// A model on one instruction set with what a forward needs.
 class Runner {
  public:
   Runner(const std::filesystem::path& folder, Isa isa, int threads,
          device::Compute compute = device::Compute::kExact);
+
+  /// On the operations of any device.
+  Runner(const std::filesystem::path& folder, const device::Ops& ops, int threads,
+         device::Compute compute = device::Compute::kExact);
+
+  /// Values that lie where this runner's operations work.
+  std::vector<float> on_host(const Tensor& x);
+  std::vector<float> on_host(const float* data, std::size_t count);
 
   const models::Model& model() const { return *model_; }
   const device::Ops& ops() const { return ops_; }

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+# Decides whether kernels for NVIDIA GPUs are built; sets LANNER_HAS_CUDA. nvcc is called by rules of our own: CMake 3.25
+# does not know the C++ standards of newer compilers.
+
+set(LANNER_HAS_CUDA OFF)
+if(NOT LANNER_CUDA STREQUAL "OFF" AND NOT (LANNER_CUDA STREQUAL "AUTO" AND (LANNER_SANITIZE OR CMAKE_CROSSCOMPILING)))
+  set(LANNER_NVCC_PLACES "")
+  if(LANNER_CUDA STREQUAL "ON")
+    set(LANNER_NVCC_PLACES /usr/local/cuda/bin)
+  endif()
+  find_program(LANNER_NVCC nvcc HINTS ENV CUDACXX PATHS ${LANNER_NVCC_PLACES})
+  if(LANNER_NVCC)
+    get_filename_component(LANNER_CUDA_ROOT ${LANNER_NVCC} REALPATH)
+    get_filename_component(LANNER_CUDA_ROOT ${LANNER_CUDA_ROOT} DIRECTORY)
+    get_filename_component(LANNER_CUDA_ROOT ${LANNER_CUDA_ROOT} DIRECTORY)
+    find_library(LANNER_CUDART cudart_static REQUIRED
+      HINTS ${LANNER_CUDA_ROOT}/lib64 ${LANNER_CUDA_ROOT}/targets/x86_64-linux/lib)
+    set(LANNER_HAS_CUDA ON)
+  elseif(LANNER_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "LANNER_CUDA is ON, but there is no nvcc on the PATH nor in /usr/local/cuda/bin; set CUDACXX to it")
+  endif()
+endif()
+
+# "80-real;90-virtual" as nvcc's own options: machine code for one kind of card, or PTX for newer ones.
+set(LANNER_NVCC_TARGETS "")
+foreach(architecture IN LISTS LANNER_CUDA_ARCHITECTURES)
+  string(REGEX REPLACE "-.*" "" number ${architecture})
+  if(architecture MATCHES "-real$")
+    list(APPEND LANNER_NVCC_TARGETS -gencode arch=compute_${number},code=sm_${number})
+  else()
+    list(APPEND LANNER_NVCC_TARGETS -gencode arch=compute_${number},code=compute_${number})
+  endif()
+endforeach()
+
+# lanner_cuda_sources(target a.cu ...): device code with its compiler's own flags.
+function(lanner_cuda_sources target)
+  foreach(source IN LISTS ARGN)
+    set(from ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+    set(object ${CMAKE_CURRENT_BINARY_DIR}/${source}.o)
+    get_filename_component(folder ${object} DIRECTORY)
+    file(MAKE_DIRECTORY ${folder})
+    add_custom_command(OUTPUT ${object}
+      COMMAND ${LANNER_NVCC} -c -O3 -std=c++20 --expt-relaxed-constexpr ${LANNER_NVCC_TARGETS} -I${PROJECT_SOURCE_DIR}/src
+              -Xcompiler=-fPIC -MD -MF ${object}.d -o ${object} ${from}
+      DEPENDS ${from} DEPFILE ${object}.d
+      COMMENT "Building GPU kernels ${source}" VERBATIM)
+    target_sources(${target} PRIVATE ${object})
+    set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  endforeach()
+endfunction()

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#include "core/error.h"
+#include "device/cuda.h"
+
+namespace lanner::device {
+
+bool built_with_cuda() { return false; }
+
+std::vector<CudaCard> cuda_cards() { return {}; }
+
+Ops cuda_ops(int /*index*/) {
+  throw Error(
+      ErrorKind::kUnsupported,
+      "this lanner was built without CUDA; build it with -DLANNER_CUDA=ON where nvcc is installed, or use "
+      "--device cpu");
+}
+
+}  // namespace lanner::device

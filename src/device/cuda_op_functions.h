@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "device/ops.h"
+
+/// The GPU implementations behind cuda_ops(): shape checks, then kernels on the stream's device.
+namespace lanner::device::cuda {
+
+void embed(Stream&, const Tensor& out, const Matrix& table, std::span<const TokenId> ids, float scale);
+void rms_norm(Stream&, const Tensor& out, const Tensor& x, const Tensor& w, float eps);
+void l2_norm(Stream&, const Tensor& x, std::size_t begin, std::size_t count, std::size_t dim, float scale);
+void gated_rms_norm(Stream&, const Tensor& out, const Tensor& x, const Tensor& z, const Tensor& w, float eps);
+void rope_tables(Stream&, const Tensor& cos, const Tensor& sin, const RopeAngles& angles);
+void rope(Stream&, const Tensor& x, const Tensor& cos, const Tensor& sin, const RopeShape& shape);
+void add(Stream&, const Tensor& out, const Tensor& a, const Tensor& b);
+void scale(Stream&, const Tensor& out, const Tensor& x, float factor);
+void gated_activation(Stream&, const Tensor& out, const Tensor& gate, const Tensor& up, GatedActivation kind);
+void sigmoid_mul(Stream&, const Tensor& out, const Tensor& x, const Tensor& gate);
+void gate_rows(Stream&, const Tensor& out, const Tensor& x, const Tensor& gate);
+void softcap(Stream&, const Tensor& out, const Tensor& x, float cap);
+void copy(Stream&, const Tensor& out, const Tensor& x);
+void take_rows(Stream&, const Tensor& out, const Tensor& x, std::span<const std::size_t> rows);
+void split_pairs(Stream&, const Tensor& first, const Tensor& second, const Tensor& pairs);
+void swap_axes(Stream&, const Tensor& out, const Tensor& x);
+void push_history(Stream&, std::span<const HistoryPush> pushes);
+std::span<float> host_floats(Stream&, const Tensor& x);
+void argmax(Stream&, std::span<TokenId> out, const Tensor& x);
+std::shared_ptr<const TiledMatrix> tile(const Ops& ops, const kernels::WeightView& weight);
+void linear(Stream&, std::span<const LinearCall> calls, const Tensor& x);
+void gated_linear(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
+                  GatedActivation kind);
+void write_kv(Stream&, std::span<const KvWrite> writes);
+void attention(Stream&, std::span<const AttentionCall> calls);
+void causal_conv(Stream&, std::span<const CausalConvCall> calls, const Tensor& w);
+void delta_net_gates(Stream&, const Tensor& b, const Tensor& a, const Tensor& a_log, const Tensor& dt_bias);
+void delta_net(Stream&, std::span<const DeltaNetCall> calls);
+void delta_fold(Stream&, std::span<const DeltaFoldCall> calls);
+void route(Stream&, const RouteCall& call);
+void experts(Stream&, Arena&, const ExpertsCall& call);
+
+/// The elements of a float tensor in the GPU's memory.
+inline float* floats(const Tensor& x) { return static_cast<float*>(x.data); }
+
+}  // namespace lanner::device::cuda

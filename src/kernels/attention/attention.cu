@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "kernels/attention/attention.cuda.h"
+#include "kernels/attention/attention.h"
+#include "kernels/cuda/device.cuh"
+
+namespace lanner::kernels {
+namespace {
+
+constexpr unsigned kThreads = 128;
+constexpr unsigned kQueries = 16;  // (row, head) pairs of a block
+constexpr unsigned kBlock = kKvBlock;
+constexpr unsigned kPartBlocks = kAttentionPart / kKvBlock;
+
+__device__ float4 load4(const float* from) { return *reinterpret_cast<const float4*>(from); }
+__device__ float4 load4(const __nv_bfloat16* from) {
+  const uint2 bits = *reinterpret_cast<const uint2*>(from);
+  return {__uint_as_float(bits.x << 16), __uint_as_float(bits.x & 0xffff0000U), __uint_as_float(bits.y << 16),
+          __uint_as_float(bits.y & 0xffff0000U)};
+}
+__device__ float load1(const float* from) { return *from; }
+__device__ float load1(const __nv_bfloat16* from) { return __bfloat162float(*from); }
+
+/// The softmax of one (row, head) so far.
+struct Running {
+  float largest;
+  float sum;
+};
+
+/// Where a block of threads stands: rows [first_row, first_row + rows) times the query heads of one kv head.
+struct Tile {
+  unsigned first_row;
+  unsigned rows;
+  unsigned group;  ///< query heads of a kv head
+  unsigned kv_head;
+};
+
+struct Shared {
+  float scores[kQueries][kBlock];
+  float correction[kQueries];
+  float largest[kQueries];
+  float sum[kQueries];
+};
+
+__device__ std::size_t query_offset(const AttentionCudaArgs& args, const Tile& tile, unsigned query) {
+  const std::size_t row = tile.first_row + query / tile.group;
+  return (row * args.q_heads + tile.kv_head * tile.group + query % tile.group) * args.head_dim;
+}
+
+// Two threads per key, half of the head each, against all queries.
+template <typename T>
+__device__ void score_block(Shared& shared, const float* queries, const AttentionCudaArgs& args, const Tile& tile,
+                            const T* keys, int position) {
+  const unsigned key = threadIdx.x / 2;
+  const unsigned half = unsigned(args.head_dim) / 2;
+  const unsigned from = threadIdx.x % 2 * half;
+  const T* k = keys + std::size_t{key} * args.head_dim + from;
+  float dots[kQueries] = {};
+  for (unsigned i = 0; i < half; i += 4) {
+    const float4 v = load4(k + i);
+#pragma unroll
+    for (unsigned q = 0; q < kQueries; ++q) {
+      const float4 x = *reinterpret_cast<const float4*>(queries + q * args.head_dim + from + i);
+      dots[q] = fmaf(x.x, v.x, dots[q]);
+      dots[q] = fmaf(x.y, v.y, dots[q]);
+      dots[q] = fmaf(x.z, v.z, dots[q]);
+      dots[q] = fmaf(x.w, v.w, dots[q]);
+    }
+  }
+  const int at = position + int(key);
+#pragma unroll
+  for (unsigned q = 0; q < kQueries; ++q) {
+    const float dot = dots[q] + __shfl_xor_sync(0xffffffffU, dots[q], 1);
+    if (threadIdx.x % 2 != 0 || q >= tile.rows * tile.group) continue;
+    const AttentionRowCuda& row = args.row[tile.first_row + q / tile.group];
+    shared.scores[q][key] = at >= row.begin && at < row.end ? dot * args.scale : -INFINITY;
+  }
+}
+
+// A warp per query: weights of 64 keys replace their scores.
+__device__ void soften_block(Shared& shared, const Tile& tile) {
+  const unsigned lane = threadIdx.x % 32;
+  for (unsigned q = threadIdx.x / 32; q < tile.rows * tile.group; q += kThreads / 32) {
+    const float a = shared.scores[q][lane];
+    const float b = shared.scores[q][lane + 32];
+    const float before = shared.largest[q];
+    const float largest = fmaxf(before, warp_max(fmaxf(a, b)));
+    const bool any = largest > -INFINITY;
+    const float wa = any ? expf(a - largest) : 0.0F;
+    const float wb = any ? expf(b - largest) : 0.0F;
+    const float correction = any ? expf(before - largest) : 1.0F;
+    const float sum = warp_sum(wa + wb);
+    shared.scores[q][lane] = wa;
+    shared.scores[q][lane + 32] = wb;
+    __syncwarp();
+    if (lane == 0) {
+      shared.correction[q] = correction;
+      shared.largest[q] = largest;
+      shared.sum[q] = fmaf(shared.sum[q], correction, sum);
+    }
+  }
+}
+
+// Each thread owns every 128th element of all queries.
+template <typename T, unsigned kParts>
+__device__ void add_values(float (&sums)[kQueries][kParts], const Shared& shared, const AttentionCudaArgs& args,
+                           const T* values) {
+#pragma unroll
+  for (unsigned q = 0; q < kQueries; ++q)
+#pragma unroll
+    for (unsigned i = 0; i < kParts; ++i) sums[q][i] *= shared.correction[q];
+  for (unsigned key = 0; key < kBlock; key += 4) {
+    float v[4][kParts];
+#pragma unroll
+    for (unsigned j = 0; j < 4; ++j)
+#pragma unroll
+      for (unsigned i = 0; i < kParts; ++i) {
+        const unsigned d = threadIdx.x + i * kThreads;
+        v[j][i] = d < args.head_dim ? load1(values + std::size_t{key + j} * args.head_dim + d) : 0.0F;
+      }
+#pragma unroll
+    for (unsigned q = 0; q < kQueries; ++q) {
+      const float4 w = *reinterpret_cast<const float4*>(&shared.scores[q][key]);
+#pragma unroll
+      for (unsigned i = 0; i < kParts; ++i) {
+        sums[q][i] = fmaf(w.x, v[0][i], sums[q][i]);
+        sums[q][i] = fmaf(w.y, v[1][i], sums[q][i]);
+        sums[q][i] = fmaf(w.z, v[2][i], sums[q][i]);
+        sums[q][i] = fmaf(w.w, v[3][i], sums[q][i]);
+      }
+    }
+  }
+}
+
+/// Factors that join a part to what came before it.
+struct Join {
+  float before;
+  float part;
+};
+
+__device__ Join join(Running& total, float largest, float sum) {
+  const float most = fmaxf(total.largest, largest);
+  const Join factors = {expf(total.largest - most), expf(largest - most)};
+  total.sum = fmaf(sum, factors.part, total.sum * factors.before);
+  total.largest = most;
+  return factors;
+}
+
+template <typename T>
+__device__ const T* head_of(const void* block, const AttentionCudaArgs& args, const Tile& tile) {
+  return static_cast<const T*>(block) + std::size_t{tile.kv_head} * kBlock * args.head_dim;
+}
+
+/// One part of 256 positions for every query of the tile.
+template <typename T, unsigned kParts>
+__device__ void run_part(float (&sums)[kQueries][kParts], Shared& shared, const float* queries,
+                         const AttentionCudaArgs& args, const Tile& tile, int part, int begin, int end) {
+  if (threadIdx.x < kQueries) {
+    shared.largest[threadIdx.x] = -INFINITY;
+    shared.sum[threadIdx.x] = 0;
+  }
+#pragma unroll
+  for (unsigned q = 0; q < kQueries; ++q)
+#pragma unroll
+    for (unsigned i = 0; i < kParts; ++i) sums[q][i] = 0;
+  const AttentionRowCuda& row = args.row[tile.first_row];
+  __syncthreads();
+  for (int block = part * int(kPartBlocks); block < (part + 1) * int(kPartBlocks); ++block) {
+    if ((block + 1) * int(kBlock) <= begin || block * int(kBlock) >= end) continue;
+    score_block(shared, queries, args, tile, head_of<T>(row.keys[block - row.first_block], args, tile),
+                block * int(kBlock));
+    __syncthreads();
+    soften_block(shared, tile);
+    __syncthreads();
+    add_values<T, kParts>(sums, shared, args, head_of<T>(row.values[block - row.first_block], args, tile));
+    __syncthreads();
+  }
+}
+
+// Fast enough for few rows because keys and values are read once for all query heads that share them, and parts of a
+// long context go to different blocks.
+template <typename T, unsigned kParts, bool kSplit>
+__global__ void __launch_bounds__(kThreads) attention_kernel(AttentionCudaArgs args, unsigned rows_per_tile) {
+  begin_kernel();
+  __shared__ Shared shared;
+  extern __shared__ float queries[];
+  Tile tile;
+  tile.group = unsigned(args.q_heads / args.kv_heads);
+  tile.first_row = blockIdx.x * rows_per_tile;
+  tile.rows = min(rows_per_tile, unsigned(args.rows) - tile.first_row);
+  tile.kv_head = blockIdx.y;
+  const unsigned count = tile.rows * tile.group;
+  int begin = args.row[tile.first_row].begin;
+  int end = args.row[tile.first_row].end;
+  for (unsigned r = 1; r < tile.rows; ++r) {
+    begin = min(begin, args.row[tile.first_row + r].begin);
+    end = max(end, args.row[tile.first_row + r].end);
+  }
+  const int first_part = begin / int(kAttentionPart);
+  const int end_part = (end + int(kAttentionPart) - 1) / int(kAttentionPart);
+  if (kSplit && first_part + int(blockIdx.z) >= end_part) return;
+  for (unsigned i = threadIdx.x; i < kQueries * args.head_dim; i += kThreads) {
+    const unsigned q = i / unsigned(args.head_dim);
+    queries[i] = q < count ? args.q[query_offset(args, tile, q) + i % args.head_dim] : 0.0F;
+  }
+  for (unsigned i = threadIdx.x; i < kQueries * kBlock; i += kThreads) shared.scores[i / kBlock][i % kBlock] = 0;
+  if (threadIdx.x < kQueries) shared.correction[threadIdx.x] = 1;
+  float sums[kQueries][kParts];
+  if constexpr (kSplit) {
+    run_part<T, kParts>(sums, shared, queries, args, tile, first_part + int(blockIdx.z), begin, end);
+    const std::size_t stride = args.head_dim + 2;
+#pragma unroll
+    for (unsigned q = 0; q < kQueries; ++q) {
+      if (q >= count) break;
+      float* to = args.scratch + (query_offset(args, tile, q) / args.head_dim * args.parts + blockIdx.z) * stride;
+#pragma unroll
+      for (unsigned i = 0; i < kParts; ++i)
+        if (threadIdx.x + i * kThreads < args.head_dim) to[2 + threadIdx.x + i * kThreads] = sums[q][i];
+      if (threadIdx.x == 0) {
+        to[0] = shared.largest[q];
+        to[1] = shared.sum[q];
+      }
+    }
+  } else {
+    float totals[kQueries][kParts] = {};
+    Running running[kQueries];
+#pragma unroll
+    for (unsigned q = 0; q < kQueries; ++q) running[q] = {-INFINITY, 0};
+    for (int part = first_part; part < end_part; ++part) {
+      run_part<T, kParts>(sums, shared, queries, args, tile, part, begin, end);
+#pragma unroll
+      for (unsigned q = 0; q < kQueries; ++q) {
+        const float largest = shared.largest[q];
+        if (!(largest > -INFINITY)) continue;
+        const Join factors = join(running[q], largest, shared.sum[q]);
+#pragma unroll
+        for (unsigned i = 0; i < kParts; ++i)
+          totals[q][i] = fmaf(sums[q][i], factors.part, totals[q][i] * factors.before);
+      }
+      __syncthreads();
+    }
+#pragma unroll
+    for (unsigned q = 0; q < kQueries; ++q) {
+      if (q >= count) break;
+#pragma unroll
+      for (unsigned i = 0; i < kParts; ++i)
+        if (threadIdx.x + i * kThreads < args.head_dim)
+          args.out[query_offset(args, tile, q) + threadIdx.x + i * kThreads] = totals[q][i] / running[q].sum;
+    }
+  }
+}
+
+// Joins the parts of one (row, head) in ascending order.
+__global__ void join_parts_kernel(AttentionCudaArgs args) {
+  begin_kernel();
+  const std::size_t pair = blockIdx.x;
+  const AttentionRowCuda& row = args.row[pair / args.q_heads];
+  const int parts = (row.end + int(kAttentionPart) - 1) / int(kAttentionPart) - row.begin / int(kAttentionPart);
+  const std::size_t stride = args.head_dim + 2;
+  const float* from = args.scratch + pair * args.parts * stride;
+  Running running = {-INFINITY, 0};
+  float total[4] = {};
+  for (int part = 0; part < parts; ++part, from += stride) {
+    if (!(from[0] > -INFINITY)) continue;
+    const Join factors = join(running, from[0], from[1]);
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned d = threadIdx.x + i * kThreads;
+      if (d < args.head_dim) total[i] = fmaf(from[2 + d], factors.part, total[i] * factors.before);
+    }
+  }
+#pragma unroll
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned d = threadIdx.x + i * kThreads;
+    if (d < args.head_dim) args.out[pair * args.head_dim + d] = total[i] / running.sum;
+  }
+}
+
+__global__ void write_kv_kernel(const KvRowCuda* rows, unsigned kv_heads, unsigned head_dim, bool bf16) {
+  begin_kernel();
+  const KvRowCuda row = rows[blockIdx.x];
+  for (unsigned i = threadIdx.x; i < kv_heads * head_dim; i += blockDim.x) {
+    const std::size_t at = std::size_t{i / head_dim} * kBlock * head_dim + i % head_dim;
+    if (bf16)
+      static_cast<__nv_bfloat16*>(row.to)[at] = __float2bfloat16_rn(row.from[i]);
+    else
+      static_cast<float*>(row.to)[at] = row.from[i];
+  }
+}
+
+unsigned rows_per_tile(const AttentionCudaArgs& args) {
+  return std::max(1U, kQueries / unsigned(args.q_heads / args.kv_heads));
+}
+
+bool splits(const AttentionCudaArgs& args, int multiprocessors) {
+  return args.parts > 1 && args.rows * args.kv_heads < 2 * std::size_t(multiprocessors);
+}
+
+template <typename T, unsigned kParts>
+void run(CudaQueue& queue, const AttentionCudaArgs& args) {
+  const bool split = splits(args, queue.multiprocessors());
+  const unsigned per_tile = split || !args.one_sequence ? 1 : rows_per_tile(args);
+  const Grid grid = {blocks_for(args.rows, per_tile), blocks_for(args.kv_heads, 1),
+                     split ? blocks_for(args.parts, 1) : 1U};
+  const Block block = {kThreads, kQueries * args.head_dim * sizeof(float)};
+  if (!split) return queue.launch(attention_kernel<T, kParts, false>, grid, block, args, per_tile);
+  queue.launch(attention_kernel<T, kParts, true>, grid, block, args, per_tile);
+  queue.launch(join_parts_kernel, {blocks_for(args.rows * args.q_heads, 1)}, {kThreads}, args);
+}
+
+template <typename T>
+void run_for_head(CudaQueue& queue, const AttentionCudaArgs& args) {
+  if (args.head_dim <= 128) return run<T, 1>(queue, args);
+  if (args.head_dim <= 256) return run<T, 2>(queue, args);
+  run<T, 4>(queue, args);
+}
+
+}  // namespace
+
+std::size_t attention_cuda_scratch_bytes(const AttentionCudaArgs& args, int multiprocessors) {
+  if (!splits(args, multiprocessors)) return 0;
+  return args.rows * args.q_heads * args.parts * (args.head_dim + 2) * sizeof(float);
+}
+
+void attention_cuda(CudaQueue& queue, const AttentionCudaArgs& args) {
+  if (args.dtype == DType::kBF16) return run_for_head<__nv_bfloat16>(queue, args);
+  run_for_head<float>(queue, args);
+}
+
+void write_kv_cuda(CudaQueue& queue, const KvRowCuda* rows, std::size_t count, std::size_t kv_heads,
+                   std::size_t head_dim, DType dtype) {
+  queue.launch(write_kv_kernel, {blocks_for(count, 1)}, {256}, rows, kv_heads, head_dim, dtype == DType::kBF16);
+}
+
+}  // namespace lanner::kernels

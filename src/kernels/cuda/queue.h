@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace lanner::kernels {
+
+/// Blocks of a launch.
+struct Grid {
+  std::uint32_t x = 1;
+  std::uint32_t y = 1;
+  std::uint32_t z = 1;
+};
+
+/// Threads and dynamic shared memory of each block.
+struct Block {
+  std::uint32_t threads = 0;
+  std::size_t shared_bytes = 0;
+};
+
+/// One kernel with its arguments; the pointers are valid during the call that takes them only.
+struct Launch {
+  const void* kernel = nullptr;
+  Grid grid;
+  Block block;
+  const void* const* arguments = nullptr;
+  const std::size_t* sizes = nullptr;
+  std::size_t count = 0;
+};
+
+/// Where launchers put kernels. They run in the order they were added; whether at once or later, alone or as
+/// part of a graph, is the queue's business. Launchers never allocate device memory nor wait.
+class CudaQueue {
+ public:
+  virtual ~CudaQueue() = default;
+  virtual void add(const Launch& launch) = 0;
+  /// Host values that kernels of this step read: copied now, at the returned device address when they run.
+  /// Aligned to 16 bytes, valid until the step's commands have run.
+  virtual const void* stage(const void* values, std::size_t size_bytes) = 0;
+  virtual int multiprocessors() const = 0;
+
+  /// kernel<<<grid, block>>>(arguments...)
+  template <typename... Parameters, typename... Arguments>
+  void launch(void (*kernel)(Parameters...), const Grid& grid, const Block& block,
+              const Arguments&... arguments) {
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+    pass<Parameters...>(reinterpret_cast<const void*>(kernel), grid, block,
+                        static_cast<Parameters>(arguments)...);
+  }
+
+ private:
+  template <typename... Parameters>
+  void pass(const void* kernel, const Grid& grid, const Block& block,
+            const std::type_identity_t<Parameters>&... values) {
+    const std::array<const void*, sizeof...(Parameters)> pointers = {&values...};
+    const std::array<std::size_t, sizeof...(Parameters)> sizes = {sizeof(Parameters)...};
+    add({kernel, grid, block, pointers.data(), sizes.data(), pointers.size()});
+  }
+};
+
+/// ceil(a / b) as a grid extent.
+constexpr std::uint32_t blocks_for(std::size_t a, std::size_t b) {
+  return static_cast<std::uint32_t>((a + b - 1) / b);
+}
+
+}  // namespace lanner::kernels

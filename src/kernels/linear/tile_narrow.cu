@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "kernels/linear/tile_product.cuh"
+#include "kernels/linear/tile_kernels.h"
+
+namespace lanner::kernels {
+namespace {
+
+constexpr unsigned kThreads = 32 * kSlices;
+
+// Chunks whose codes a lane asks for before it uses the ones it has.
+template <TileCode kCode>
+constexpr unsigned kBatch = kCode == TileCode::kInt4 ? 4 : kCode == TileCode::kInt8 ? 2 : 1;
+
+template <TileCode kCode>
+struct Batch {
+  uint4 codes[kBatch<kCode>][kCodeVectors<kCode>];
+
+  // Streaming loads: no weight is read twice in a step.
+  __device__ void load(const TiledWeight& w, unsigned tile, unsigned chunk, unsigned end, unsigned lane) {
+    const auto* base = static_cast<const uint4*>(w.codes) +
+                       (std::size_t{tile} * w.chunks + chunk) * (32 * kCodeVectors<kCode>) + lane;
+#pragma unroll
+    for (unsigned i = 0; i < kBatch<kCode>; ++i)
+#pragma unroll
+      for (unsigned v = 0; v < kCodeVectors<kCode>; ++v)
+        if (chunk + i < end) codes[i][v] = __ldcs(base + (i * kCodeVectors<kCode> + v) * 32);
+  }
+};
+
+/// The rows of the input a block works on.
+struct RowRange {
+  unsigned tile = 0;   ///< first row tile of 8
+  unsigned count = 0;  ///< rows
+};
+
+/// One slice of 16 outputs times up to 8 * kTiles rows.
+template <TileCode kCode, unsigned kGroup, unsigned kTiles>
+__device__ void slice_product(float (&sums)[kTiles][4], const TiledWeight& w, const SplitRows& x, unsigned tile,
+                              const RowRange& rows) {
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned per_slice = slice_chunks(w.chunks);
+  const unsigned begin = min(threadIdx.x / 32 * per_slice, w.chunks);
+  const unsigned end = min(begin + per_slice, w.chunks);
+  const auto* high = static_cast<const uint4*>(x.high) + std::size_t{rows.tile} * 32 + lane;
+  const auto* low = static_cast<const uint4*>(x.low) + std::size_t{rows.tile} * 32 + lane;
+  const auto* tables = static_cast<const uint2*>(w.tables) + std::size_t{tile} * (w.chunks * 64 / kGroup) * 8 + lane / 4;
+  const auto* input_sums = reinterpret_cast<const float2*>(x.sums) + rows.tile * 4 + lane % 4;
+  float part[kTiles][4] = {};
+  float2 inputs[kTiles] = {};
+  Batch<kCode> batch;
+  batch.load(w, tile, begin, end, lane);
+  for (unsigned first = begin; first < end; first += kBatch<kCode>) {
+    Batch<kCode> next;
+    if (first + kBatch<kCode> < end) next.load(w, tile, first + kBatch<kCode>, end, lane);
+#pragma unroll
+    for (unsigned i = 0; i < kBatch<kCode>; ++i) {
+      const unsigned chunk = first + i;
+      if (chunk >= end) break;
+#pragma unroll
+      for (unsigned unit = 0; unit < 2; ++unit) {
+        const UnitFragments f = unit_fragments<kCode>(batch.codes[i], unit);
+        const std::size_t at = std::size_t{chunk * 2 + unit} * x.row_tiles;
+        const bool group_ends = kGroup == 32 || (unit == 1 && (kGroup == 64 || chunk % 2 == 1));
+        uint2 entry;
+        if (group_ends) entry = tables[(chunk * 64 + unit * 32) / kGroup * 8];
+#pragma unroll
+        for (unsigned t = 0; t < kTiles; ++t) {
+          uint4 h = {};
+          uint4 l = {};
+          if (t * 8 + lane / 4 < rows.count) {
+            h = high[(at + t) * 32];
+            l = low[(at + t) * 32];
+          }
+          multiply_unit(part[t], f, h, l);
+          float2 unit_inputs = {};
+          if (t * 8 < rows.count) unit_inputs = input_sums[(at + t) * 4];
+          inputs[t] = add2(inputs[t], unit_inputs);
+          if (group_ends) {
+            end_group(sums[t], part[t], entry, inputs[t], w.f16_tables);
+            inputs[t] = {};
+          }
+        }
+      }
+    }
+    batch = next;
+  }
+}
+
+/// Adds the slices of a block in order: the sum of (output, row) = (element / row count, rest) for each element.
+template <unsigned kTiles>
+__device__ void store_slice(float* shared, const float (&sums)[kTiles][4]) {
+  float* mine = shared + threadIdx.x / 32 * (16 * 8 * kTiles);
+  const unsigned lane = threadIdx.x % 32;
+#pragma unroll
+  for (unsigned t = 0; t < kTiles; ++t)
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i)
+      mine[(t * 8 + lane % 4 * 2 + i % 2) * 16 + lane / 4 + i / 2 * 8] = sums[t][i];
+}
+
+template <unsigned kTiles>
+__device__ float sum_of_slices(const float* shared, unsigned element, unsigned slices) {
+  float total = 0;
+  for (unsigned slice = 0; slice < slices; ++slice) total += shared[slice * (16 * 8 * kTiles) + element];
+  return total;
+}
+
+__device__ unsigned used_slices(unsigned chunks) {
+  const unsigned per_slice = slice_chunks(chunks);
+  return (chunks + per_slice - 1) / per_slice;
+}
+
+/// 16 outputs of one product, or of two and their gate, for one range of rows.
+template <TileCode kCode, unsigned kGroup, unsigned kTiles>
+__device__ void block_product(float* shared, const TiledWeight* const (&weights)[2], ProductGate gate,
+                              const SplitRows& x, float* out, unsigned tile, const RowRange& rows) {
+  constexpr unsigned kOutputs = 16 * 8 * kTiles;
+  const unsigned passes = gate == ProductGate::kNone ? 1 : 2;
+#pragma unroll 1
+  for (unsigned pass = 0; pass < passes; ++pass) {
+    float sums[kTiles][4] = {};
+    slice_product<kCode, kGroup, kTiles>(sums, *weights[pass], x, tile, rows);
+    store_slice<kTiles>(shared + pass * kSlices * kOutputs, sums);
+  }
+  __syncthreads();
+  const unsigned slices = used_slices(weights[0]->chunks);
+  const unsigned width = weights[0]->rows;
+  for (unsigned element = threadIdx.x; element < kOutputs; element += kThreads) {
+    const unsigned row = element / 16;
+    const unsigned n = tile * 16 + element % 16;
+    if (row >= rows.count || n >= width) continue;
+    const float factor = x.factors[rows.tile * 8 + row];
+    float value = sum_of_slices<kTiles>(shared, element, slices) * factor;
+    if (passes == 2)
+      value = gated(gate, value, sum_of_slices<kTiles>(shared + kSlices * kOutputs, element, slices) * factor);
+    out[(std::size_t{rows.tile} * 8 + row) * width + n] = value;
+  }
+  __syncthreads();
+}
+
+// Fast because every warp streams whole runs of codes with several 16-byte loads in flight, and a block walks many
+// tiles, so that its turnover does not count. With experts, blockIdx.y chooses one of those that have rows.
+template <TileCode kCode, unsigned kGroup, unsigned kTiles>
+__global__ void __launch_bounds__(kThreads) narrow_kernel(const __grid_constant__ TiledProductCudaArgs args) {
+  begin_kernel();
+  extern __shared__ float shared[];
+  const TiledWeight* weights[2] = {&args.w[0], &args.w[1]};
+  unsigned products = args.gate == ProductGate::kNone ? args.count : 1;
+  unsigned begin = 0;
+  unsigned count = args.rows;
+  if (args.experts.experts > 0) {
+    if (blockIdx.y >= args.experts.active[0]) return;
+    const unsigned expert = args.experts.active[1 + blockIdx.y];
+    begin = args.experts.begin[expert];
+    count = args.experts.counts[expert];
+    weights[0] = args.experts.first + expert;
+    weights[1] = args.experts.second + expert;
+    products = 1;
+  }
+  unsigned tiles = weights[0]->tiles();
+  for (unsigned i = 1; i < products; ++i) tiles += args.w[i].tiles();
+  for (unsigned at = blockIdx.x; at < tiles; at += gridDim.x) {
+    unsigned tile = at;
+    unsigned i = 0;
+    while (products > 1 && tile >= args.w[i].tiles()) tile -= args.w[i++].tiles();
+    if (products > 1) weights[0] = &args.w[i];
+    for (unsigned first = 0; first < count; first += 8 * kTiles)
+      block_product<kCode, kGroup, kTiles>(shared, weights, args.gate, args.x, args.out[i], tile,
+                                           {(begin + first) / 8, min(count - first, 8 * kTiles)});
+  }
+}
+
+template <TileCode kCode, unsigned kGroup, unsigned kTiles>
+void run(CudaQueue& queue, const TiledProductCudaArgs& args) {
+  const std::size_t both = args.gate == ProductGate::kNone ? 1 : 2;
+  const std::size_t shared = both * kSlices * 16 * 8 * kTiles * sizeof(float);
+  if (args.experts.experts > 0) {
+    queue.launch(narrow_kernel<kCode, kGroup, kTiles>, {args.w[0].tiles(), args.experts.most},
+                 {kThreads, shared}, args);
+    return;
+  }
+  std::uint32_t tiles = 0;
+  for (unsigned i = 0; i < (both == 2 ? 1 : args.count); ++i) tiles += args.w[i].tiles();
+  const auto resident = std::uint32_t(queue.multiprocessors() * (kTiles <= 2 ? 3 : 2));
+  queue.launch(narrow_kernel<kCode, kGroup, kTiles>, {std::min(tiles, resident)}, {kThreads, shared}, args);
+}
+
+template <TileCode kCode, unsigned kGroup>
+void run_for_rows(CudaQueue& queue, const TiledProductCudaArgs& args) {
+  // Experts: the number of rows of each is known on the device only.
+  const unsigned rows = args.experts.experts > 0 ? (args.experts.pairs + args.experts.most - 1) / args.experts.most
+                                                 : args.rows;
+  if (rows <= 8)
+    run<kCode, kGroup, 1>(queue, args);
+  else if (rows <= 16)
+    run<kCode, kGroup, 2>(queue, args);
+  else if (rows <= 32)
+    run<kCode, kGroup, 4>(queue, args);
+  else
+    run<kCode, kGroup, 8>(queue, args);
+}
+
+}  // namespace
+
+void narrow_product(CudaQueue& queue, const TiledProductCudaArgs& args) {
+  const TiledWeight& w = args.w[0];
+  switch (w.code) {
+    case TileCode::kInt4:
+      if (w.group == 32) return run_for_rows<TileCode::kInt4, 32>(queue, args);
+      if (w.group == 64) return run_for_rows<TileCode::kInt4, 64>(queue, args);
+      return run_for_rows<TileCode::kInt4, 128>(queue, args);
+    case TileCode::kInt8:
+      if (w.group == 32) return run_for_rows<TileCode::kInt8, 32>(queue, args);
+      if (w.group == 64) return run_for_rows<TileCode::kInt8, 64>(queue, args);
+      return run_for_rows<TileCode::kInt8, 128>(queue, args);
+    case TileCode::kHalf:
+      return run_for_rows<TileCode::kHalf, 64>(queue, args);
+  }
+}
+
+}  // namespace lanner::kernels

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// For .cu files: the arithmetic of a 16-output tile, shared by all kernels so that their bits agree.
+#pragma once
+
+#include "kernels/cuda/device.cuh"
+#include "kernels/linear/linear.cuda.h"
+
+namespace lanner::kernels {
+
+/// Slices of the inputs; the partial sums of an output are added in their order.
+inline constexpr unsigned kSlices = 8;
+
+/// Chunks of a slice, even so that no group of 128 is cut.
+__host__ __device__ inline unsigned slice_chunks(unsigned chunks) {
+  return ((chunks + kSlices - 1) / kSlices + 1) / 2 * 2;
+}
+
+/// 16-byte words of codes that one lane holds of a chunk.
+template <TileCode kCode>
+inline constexpr unsigned kCodeVectors = kCode == TileCode::kInt4 ? 1 : kCode == TileCode::kInt8 ? 2 : 4;
+
+/// Weight fragments of one unit of 32 inputs: two steps of 16, four registers each.
+struct UnitFragments {
+  std::uint32_t a[2][4];
+};
+
+__device__ inline std::uint32_t minus_1024(std::uint32_t pair) {
+  const __half2 offset = __halves2half2(__ushort_as_half(0x6400), __ushort_as_half(0x6400));
+  const __half2 value = __hsub2(*reinterpret_cast<const __half2*>(&pair), offset);
+  return *reinterpret_cast<const std::uint32_t*>(&value);
+}
+
+/// Codes of a word at nibbles (j, j + 4) as halves.
+__device__ inline std::uint32_t nibble_pair(std::uint32_t word, unsigned j) {
+  return minus_1024((word >> (4 * j) & 0x000f000fU) | 0x64006400U);
+}
+
+__device__ inline std::uint32_t low_bytes(std::uint32_t word) {
+  return minus_1024(__byte_perm(word, 0x64646464U, 0x4140));
+}
+
+__device__ inline std::uint32_t high_bytes(std::uint32_t word) {
+  return minus_1024(__byte_perm(word, 0x64646464U, 0x4342));
+}
+
+template <TileCode kCode>
+__device__ inline UnitFragments unit_fragments(const uint4 (&codes)[kCodeVectors<kCode>], unsigned unit) {
+  UnitFragments f;
+  if constexpr (kCode == TileCode::kInt4) {
+    const std::uint32_t upper = unit == 0 ? codes[0].x : codes[0].y;
+    const std::uint32_t lower = unit == 0 ? codes[0].z : codes[0].w;
+#pragma unroll
+    for (unsigned step = 0; step < 2; ++step) {
+      f.a[step][0] = nibble_pair(upper, 2 * step);
+      f.a[step][1] = nibble_pair(lower, 2 * step);
+      f.a[step][2] = nibble_pair(upper, 2 * step + 1);
+      f.a[step][3] = nibble_pair(lower, 2 * step + 1);
+    }
+  } else if constexpr (kCode == TileCode::kInt8) {
+    const uint4 v = codes[unit];
+    f = {{{low_bytes(v.x), low_bytes(v.z), high_bytes(v.x), high_bytes(v.z)},
+          {low_bytes(v.y), low_bytes(v.w), high_bytes(v.y), high_bytes(v.w)}}};
+  } else {
+    const uint4 upper = codes[unit * 2];
+    const uint4 lower = codes[unit * 2 + 1];
+    f = {{{upper.x, lower.x, upper.y, lower.y}, {upper.z, lower.z, upper.w, lower.w}}};
+  }
+  return f;
+}
+
+/// c += a b, 16 outputs by 16 inputs by 8 rows, float sums.
+__device__ inline void multiply_add(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+/// One unit of 32 inputs: high then low part of each step.
+__device__ inline void multiply_unit(float (&c)[4], const UnitFragments& f, const uint4& high, const uint4& low) {
+  multiply_add(c, f.a[0], high.x, high.y);
+  multiply_add(c, f.a[0], low.x, low.y);
+  multiply_add(c, f.a[1], high.z, high.w);
+  multiply_add(c, f.a[1], low.z, low.w);
+}
+
+struct ScaleBias {
+  float scale;
+  float bias;
+};
+
+__device__ inline ScaleBias scale_bias(std::uint32_t entry, bool f16) {
+  if (f16) return {f16_value(std::uint16_t(entry)), f16_value(std::uint16_t(entry >> 16))};
+  return {__uint_as_float(entry << 16), __uint_as_float(entry & 0xffff0000U)};
+}
+
+/// Ends a group: sums += scale * part + bias * inputs; part is cleared. entry: outputs g and g + 8 of this lane;
+/// inputs: sums of the inputs of rows 2t and 2t + 1.
+__device__ inline void end_group(float (&sums)[4], float (&part)[4], const uint2& entry, const float2& inputs,
+                                 bool f16) {
+  const ScaleBias upper = scale_bias(entry.x, f16);
+  const ScaleBias lower = scale_bias(entry.y, f16);
+  sums[0] = fmaf(upper.bias, inputs.x, fmaf(upper.scale, part[0], sums[0]));
+  sums[1] = fmaf(upper.bias, inputs.y, fmaf(upper.scale, part[1], sums[1]));
+  sums[2] = fmaf(lower.bias, inputs.x, fmaf(lower.scale, part[2], sums[2]));
+  sums[3] = fmaf(lower.bias, inputs.y, fmaf(lower.scale, part[3], sums[3]));
+  part[0] = part[1] = part[2] = part[3] = 0;
+}
+
+__device__ inline float2 add2(const float2& a, const float2& b) { return {a.x + b.x, a.y + b.y}; }
+
+/// gate_value: act(gate) * up.
+__device__ inline float gated(ProductGate gate, float x, float up) {
+  const float u = gate == ProductGate::kGelu ? 2.0F * 0.79788456080286536F * (x + 0.044715F * x * x * x) : x;
+  return x / (1.0F + expf(-u)) * up;
+}
+
+}  // namespace lanner::kernels

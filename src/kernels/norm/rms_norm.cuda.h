@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/cuda/queue.h"
+
+namespace lanner::kernels {
+
+// The contracts of rms_norm.h on device memory. A row is summed by one warp (at most 1024 elements) or one
+// block, in an order that depends on its length only: batch-invariant: yes.
+
+/// w may be nullptr: no gain. out may be x.
+void rms_norm_cuda(CudaQueue& queue, float* out, const float* x, const float* w, std::size_t rows,
+                   std::size_t dim, float eps);
+/// Heads [begin, begin + count) / dim of every row of x [rows, stride], in place, times scale.
+struct L2NormCudaArgs {
+  float* x = nullptr;
+  std::size_t rows = 0;
+  std::size_t stride = 0;
+  std::size_t begin = 0;
+  std::size_t count = 0;
+  std::size_t dim = 0;
+  float eps = 0;
+  float scale = 1;
+};
+void l2_norm_cuda(CudaQueue& queue, const L2NormCudaArgs& args);
+
+struct GatedRmsNormCudaArgs {
+  float* out = nullptr;
+  const float* x = nullptr;
+  const float* z = nullptr;
+  const float* w = nullptr;
+  std::size_t rows = 0;
+  std::size_t dim = 0;
+  float eps = 0;
+};
+void gated_rms_norm_cuda(CudaQueue& queue, const GatedRmsNormCudaArgs& args);
+
+}  // namespace lanner::kernels

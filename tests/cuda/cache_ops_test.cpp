@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include "cuda/device_pair.h"
+
+namespace lanner::test {
+namespace {
+
+using device::kKvBlock;
+
+struct HeadShape {
+  std::size_t q_heads;
+  std::size_t kv_heads;
+  std::size_t head_dim;
+};
+
+/// Keys and values of one sequence in both memories.
+class KvTwin {
+ public:
+  KvTwin(DevicePair& pair, const HeadShape& shape, DType dtype, std::size_t length) : pair_(pair) {
+    const std::size_t bytes = shape.kv_heads * kKvBlock * shape.head_dim * size_bytes(dtype);
+    for (std::size_t block = 0; block * kKvBlock < length; ++block)
+      for (auto* side : {&keys_, &values_}) {
+        host_.push_back(Buffer::zeroed(bytes));
+        cuda_.push_back(Buffer::zeroed(bytes, *pair.cuda().memory));
+        side->host.push_back(host_.back().data());
+        side->cuda.push_back(cuda_.back().data());
+      }
+    const Shape rows{static_cast<std::int64_t>(length), static_cast<std::int64_t>(shape.kv_heads),
+                     static_cast<std::int64_t>(shape.head_dim)};
+    const auto k = pair.twin(rows, 1);
+    const auto v = pair.twin(rows, 2);
+    const device::KvWrite host[] = {{k.host, keys_.host, 0, dtype, 0}, {v.host, values_.host, 0, dtype, 0}};
+    const device::KvWrite cuda[] = {{k.cuda, keys_.cuda, 0, dtype, 0}, {v.cuda, values_.cuda, 0, dtype, 0}};
+    pair.reference().write_kv(pair.reference_stream(), std::span<const device::KvWrite>(host));
+    pair.cuda().write_kv(pair.stream(), std::span<const device::KvWrite>(cuda));
+    dtype_ = dtype;
+  }
+
+  device::KvBlocks host() const { return {keys_.host, values_.host, 0, dtype_}; }
+  device::KvBlocks cuda() const { return {keys_.cuda, values_.cuda, 0, dtype_}; }
+
+ private:
+  struct Side {
+    std::vector<void*> host;
+    std::vector<void*> cuda;
+  };
+
+  DevicePair& pair_;
+  DType dtype_ = DType::kF32;
+  std::vector<Buffer> host_;
+  std::vector<Buffer> cuda_;
+  Side keys_;
+  Side values_;
+};
+
+std::vector<float> attend_cuda(DevicePair& pair, const KvTwin& kv, const HeadShape& shape, const Tensor& q,
+                               std::span<const std::int32_t> begin, std::span<const std::int32_t> end) {
+  const Tensor out = pair.arena().floats(q.shape);
+  const device::AttentionCall call = {.out = out,
+                                      .q = q,
+                                      .kv_heads = shape.kv_heads,
+                                      .scale = 0.1F,
+                                      .kv = kv.cuda(),
+                                      .key_begin = begin,
+                                      .key_end = end};
+  pair.cuda().attention(pair.stream(), {&call, 1});
+  return pair.result(out);
+}
+
+}  // namespace
+
+TEST_CASE("cuda: attention agrees with the reference, and a row alone has the bits it has among others") {
+  DevicePair pair;
+  for (const HeadShape& shape : {HeadShape{4, 2, 16}, HeadShape{16, 4, 256}, HeadShape{8, 1, 512},
+                                 HeadShape{6, 6, 64}, HeadShape{16, 1, 128}})
+    for (DType dtype : {DType::kF32, DType::kBF16})
+      for (std::int32_t window : {100000, 70}) {
+        CAPTURE(shape.head_dim);
+        CAPTURE(shape.q_heads);
+        CAPTURE(window);
+        const ArenaScope host_scope(pair.host_arena());
+        const ArenaScope scope(pair.arena());
+        constexpr std::int32_t kLength = 700;
+        constexpr std::int32_t kRows = 90;
+        const KvTwin kv(pair, shape, dtype, kLength);
+        const auto q = pair.twin(
+            {kRows, static_cast<std::int64_t>(shape.q_heads), static_cast<std::int64_t>(shape.head_dim)}, 3);
+        const auto out = pair.empty(q.host.shape);
+        std::vector<std::int32_t> begin;
+        std::vector<std::int32_t> end;
+        for (std::int32_t r = 0; r < kRows; ++r) {
+          end.push_back(kLength - kRows + r + 1);
+          begin.push_back(std::max(0, end.back() - window));
+        }
+        const device::AttentionCall call = {.out = out.host,
+                                            .q = q.host,
+                                            .kv_heads = shape.kv_heads,
+                                            .scale = 0.1F,
+                                            .kv = kv.host(),
+                                            .key_begin = begin,
+                                            .key_end = end};
+        pair.reference().attention(pair.reference_stream(), {&call, 1});
+        const auto got = attend_cuda(pair, kv, shape, q.cuda, begin, end);
+        const auto want = out.host.floats();
+        double worst = 0;
+        for (std::size_t i = 0; i < got.size(); ++i)
+          worst = std::max(worst, std::abs(double(got[i]) - double(want[i])));
+        // Values of order one; a score sums head_dim products, and an error in a score scales the weights.
+        CHECK(worst <= 0x1p-24 * 4 * std::sqrt(double(shape.head_dim)) * 4);
+        const std::size_t width = shape.q_heads * shape.head_dim;
+        for (std::size_t r : {0U, 41U, 89U}) {
+          const auto row = static_cast<std::int64_t>(r);
+          const auto alone = attend_cuda(pair, kv, shape, q.cuda.slice(row, row + 1),
+                                         std::span(begin).subspan(r, 1), std::span(end).subspan(r, 1));
+          CHECK(std::equal(alone.begin(), alone.end(), got.begin() + static_cast<std::ptrdiff_t>(r * width)));
+        }
+      }
+}
+
+TEST_CASE("cuda: convolution, history, gates, delta rule and fold agree with the reference") {
+  DevicePair pair;
+  constexpr std::int64_t kKeyHeads = 2;
+  constexpr std::int64_t kHeads = 4;
+  for (std::int64_t dim : {16, 128}) {
+    CAPTURE(dim);
+    const std::int64_t channels = 2 * kKeyHeads * dim + kHeads * dim;
+    const auto history = pair.twin({3, channels}, 1);
+    const auto w = pair.twin({4, channels}, 2);
+    const auto state = pair.twin({kHeads, dim, dim}, 3);
+    const auto next = pair.empty({kHeads, dim, dim});
+    const auto keys = pair.empty({kKeyHeads, 64, dim});
+    const auto values = pair.empty({kHeads, 64, dim});
+    const auto decay = pair.empty({kHeads, 64});
+    const auto a_log = pair.twin({kHeads}, 4);
+    const auto dt = pair.twin({kHeads}, 5);
+    std::size_t first = 0;
+    for (std::int64_t rows : {1, 2, 30, 31}) {
+      CAPTURE(first);
+      const auto x = pair.twin({rows, channels}, 10 + first);
+      const auto c = pair.empty({rows, channels});
+      const auto b = pair.twin({rows, kHeads}, 20 + first);
+      const auto a = pair.twin({rows, kHeads}, 30 + first);
+      const auto out = pair.empty({rows, kHeads * dim});
+      const auto run = [&](const device::Ops& ops, device::Stream& stream, auto&& side) {
+        const device::CausalConvCall conv{side(c), side(x), static_cast<float*>(side(history).data)};
+        ops.causal_conv(stream, {&conv, 1}, side(w));
+        const device::HistoryPush push{static_cast<float*>(side(history).data), 3, side(x)};
+        ops.push_history(stream, {&push, 1});
+        ops.l2_norm(stream, side(c), 0, static_cast<std::size_t>(2 * kKeyHeads * dim),
+                    static_cast<std::size_t>(dim), 1);
+        ops.delta_net_gates(stream, side(b), side(a), side(a_log), side(dt));
+        const device::DeltaNetCall call = {.out = side(out),
+                                           .qkv = side(c),
+                                           .beta = side(b),
+                                           .log_decay = side(a),
+                                           .first = first,
+                                           .key_heads = kKeyHeads,
+                                           .value_heads = kHeads,
+                                           .key_dim = static_cast<std::size_t>(dim),
+                                           .value_dim = static_cast<std::size_t>(dim),
+                                           .state = static_cast<float*>(side(state).data),
+                                           .entry_keys = static_cast<float*>(side(keys).data),
+                                           .entry_values = static_cast<float*>(side(values).data),
+                                           .entry_decay = static_cast<float*>(side(decay).data)};
+        ops.delta_net(stream, {&call, 1});
+      };
+      run(pair.reference(), pair.reference_stream(), [](const auto& twin) { return twin.host; });
+      run(pair.cuda(), pair.stream(), [](const auto& twin) { return twin.cuda; });
+      CHECK(pair.error(c) <= 1e-5);
+      CHECK(pair.error(history) == 0);
+      CHECK(pair.error(out) <= 1e-4);
+      first += static_cast<std::size_t>(rows);
+    }
+    const auto fold = [&](const device::Ops& ops, device::Stream& stream, auto&& side) {
+      const device::DeltaFoldCall call = {.state = static_cast<float*>(side(state).data),
+                                          .next_state = static_cast<float*>(side(next).data),
+                                          .entry_keys = static_cast<float*>(side(keys).data),
+                                          .entry_values = static_cast<float*>(side(values).data),
+                                          .entry_decay = static_cast<float*>(side(decay).data),
+                                          .entries = first,
+                                          .key_heads = kKeyHeads,
+                                          .value_heads = kHeads,
+                                          .key_dim = static_cast<std::size_t>(dim),
+                                          .value_dim = static_cast<std::size_t>(dim)};
+      ops.delta_fold(stream, {&call, 1});
+    };
+    fold(pair.reference(), pair.reference_stream(), [](const auto& twin) { return twin.host; });
+    fold(pair.cuda(), pair.stream(), [](const auto& twin) { return twin.cuda; });
+    CHECK(pair.error(next) <= 1e-4);
+  }
+}
+
+}  // namespace lanner::test

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cstring>
+#include <string>
+
+#include "core/float_convert.h"
+#include "cuda/device_pair.h"
+
+namespace lanner::test {
+namespace {
+
+using device::GatedActivation;
+using device::LinearCall;
+using device::Matrix;
+using kernels::WeightFormat;
+using kernels::WeightSpec;
+
+/// One random weight in both memories, on the GPU in the form its products take.
+class WeightTwin {
+ public:
+  WeightTwin(DevicePair& pair, const WeightSpec& spec, std::size_t rows, std::size_t columns,
+             std::uint64_t seed) {
+    kernels::WeightView host{.spec = spec, .rows = rows, .columns = columns};
+    kernels::WeightView cuda = host;
+    if (spec.format == WeightFormat::kDense) {
+      place(pair, floats_as(spec.dtype, random_normal(rows * columns, seed)), host.data, cuda.data);
+    } else {
+      const std::size_t groups = columns / static_cast<std::size_t>(spec.group);
+      place(pair, random_codes(rows * columns * static_cast<std::size_t>(spec.bits) / 8, seed), host.data,
+            cuda.data);
+      auto scales = random_uniform(rows * groups, seed + 1, 0.01F, 0.03F);
+      place(pair, floats_as(spec.dtype, scales), host.scales, cuda.scales);
+      for (float& s : scales) s *= -0.5F * float((1 << spec.bits) - 1);
+      place(pair, floats_as(spec.dtype, scales), host.biases, cuda.biases);
+    }
+    host_ = Matrix(host, nullptr, Isa::kReference);
+    cuda_ = Matrix(cuda, nullptr, Isa::kReference);
+    if (auto tiled = pair.cuda().tile(pair.cuda(), cuda)) cuda_.set_tiled(std::move(tiled));
+  }
+
+  const Matrix& host() const { return host_; }
+  const Matrix& cuda() const { return cuda_; }
+
+ private:
+  static std::vector<std::byte> floats_as(DType dtype, std::span<const float> values) {
+    std::vector<std::byte> bytes(values.size() * size_bytes(dtype));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (dtype == DType::kF32) {
+        std::memcpy(bytes.data() + 4 * i, &values[i], 4);
+      } else {
+        const std::uint16_t bits = dtype == DType::kBF16 ? float_to_bf16(values[i]) : float_to_f16(values[i]);
+        std::memcpy(bytes.data() + 2 * i, &bits, 2);
+      }
+    }
+    return bytes;
+  }
+  static std::vector<std::byte> random_codes(std::size_t count, std::uint64_t seed) {
+    std::vector<std::byte> bytes(count);
+    const auto values = random_uniform(count, seed, 0, 255.99F);
+    for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(values[i]);
+    return bytes;
+  }
+  void place(DevicePair& pair, std::vector<std::byte> bytes, const void*& host, const void*& cuda) {
+    host_bytes_.push_back(std::move(bytes));
+    const auto& kept = host_bytes_.back();
+    cuda_bytes_.emplace_back(kept.size() + 256, *pair.cuda().memory);
+    pair.cuda().memory->upload(cuda_bytes_.back().data(), kept.data(), kept.size());
+    host = kept.data();
+    cuda = cuda_bytes_.back().data();
+  }
+
+  std::vector<std::vector<std::byte>> host_bytes_;
+  std::vector<Buffer> cuda_bytes_;
+  Matrix host_;
+  Matrix cuda_;
+};
+
+std::vector<WeightSpec> specs() {
+  std::vector<WeightSpec> all = {{WeightFormat::kDense, DType::kF32, 32, 0},
+                                 {WeightFormat::kDense, DType::kBF16, 16, 0},
+                                 {WeightFormat::kDense, DType::kF16, 16, 0}};
+  for (int bits : {2, 3, 4, 5, 6, 8})
+    for (int group : {32, 64, 128})
+      for (DType dtype : {DType::kBF16, DType::kF16})
+        all.push_back({WeightFormat::kAffine, dtype, bits, group});
+  return all;
+}
+
+// 22 bits of the input, float sums over K products of random sign.
+double tolerance(std::size_t columns) { return 8 * 0x1p-22 * std::sqrt(double(columns)); }
+
+}  // namespace
+
+TEST_CASE("cuda: products of every format agree with the reference at any number of rows") {
+  DevicePair pair;
+  for (const WeightSpec& spec : specs())
+    for (std::int64_t rows : {1, 3, 9, 70}) {
+      CAPTURE(int(spec.format));
+      CAPTURE(spec.bits);
+      CAPTURE(spec.group);
+      CAPTURE(rows);
+      const ArenaScope host_scope(pair.host_arena());
+      const ArenaScope scope(pair.arena());
+      const std::size_t columns = 384;
+      const WeightTwin w(pair, spec, 72, columns, 1);
+      const auto x = pair.twin({rows, 384}, 5);
+      const auto out = pair.empty({rows, 72});
+      const LinearCall host{out.host, &w.host()};
+      const LinearCall cuda{out.cuda, &w.cuda()};
+      pair.reference().linear(pair.reference_stream(), {&host, 1}, x.host);
+      pair.cuda().linear(pair.stream(), {&cuda, 1}, x.cuda);
+      CHECK(pair.error(out) <= tolerance(columns));
+    }
+}
+
+TEST_CASE("cuda: a row's product has the same bits alone and among any number of rows") {
+  DevicePair pair;
+  for (const WeightSpec& spec : specs())
+    for (std::int64_t columns : {128, 1152, 2560}) {
+      CAPTURE(spec.bits);
+      CAPTURE(spec.group);
+      CAPTURE(columns);
+      const ArenaScope host_scope(pair.host_arena());
+      const ArenaScope scope(pair.arena());
+      const WeightTwin w(pair, spec, 200, static_cast<std::size_t>(columns), 1);
+      const auto x = pair.twin({300, columns}, 5);
+      const auto whole = pair.empty({300, 200});
+      const LinearCall all{whole.cuda, &w.cuda()};
+      pair.cuda().linear(pair.stream(), {&all, 1}, x.cuda);
+      const auto want = pair.result(whole.cuda);
+      for (std::int64_t rows : {1, 2, 8, 13, 31, 64, 65, 129}) {
+        CAPTURE(rows);
+        const auto part = pair.empty({rows, 200});
+        const LinearCall call{part.cuda, &w.cuda()};
+        pair.cuda().linear(pair.stream(), {&call, 1}, x.cuda.slice(100, 100 + rows));
+        const auto got = pair.result(part.cuda);
+        CHECK(std::equal(got.begin(), got.end(), want.begin() + 100 * 200));
+      }
+    }
+}
+
+TEST_CASE("cuda: large and tiny inputs keep their precision") {
+  DevicePair pair;
+  const WeightTwin w(pair, {WeightFormat::kAffine, DType::kBF16, 4, 64}, 64, 256, 1);
+  for (float factor : {1e-20F, 1e-6F, 3e5F, 1e20F}) {
+    CAPTURE(factor);
+    const auto x = pair.twin({2, 256}, 3);
+    for (float& v : x.host.floats()) v *= factor;
+    pair.upload(x);
+    const auto out = pair.empty({2, 64});
+    const LinearCall host{out.host, &w.host()};
+    const LinearCall cuda{out.cuda, &w.cuda()};
+    pair.reference().linear(pair.reference_stream(), {&host, 1}, x.host);
+    pair.cuda().linear(pair.stream(), {&cuda, 1}, x.cuda);
+    CHECK(pair.error(out) <= tolerance(256) * (factor < 1e-10F ? 1e30 : 1));
+    if (factor < 1e-10F) {
+      const auto got = pair.result(out.cuda);
+      for (std::size_t i = 0; i < got.size(); ++i)
+        CHECK(got[i] == doctest::Approx(out.host.floats()[i]).epsilon(1e-3).scale(double(factor)));
+    }
+  }
+}
+
+TEST_CASE("cuda: gated products, several products at once and look-ups agree with the reference") {
+  DevicePair pair;
+  for (const WeightSpec& spec : specs())
+    for (std::int64_t rows : {1, 20, 100}) {
+      CAPTURE(spec.bits);
+      CAPTURE(spec.group);
+      CAPTURE(rows);
+      const ArenaScope host_scope(pair.host_arena());
+      const ArenaScope scope(pair.arena());
+      const WeightTwin gate(pair, spec, 80, 256, 1);
+      const WeightTwin up(pair, spec, 80, 256, 11);
+      const auto x = pair.twin({rows, 256}, 5);
+      for (float& v : x.host.floats()) v *= 0.1F;
+      pair.upload(x);
+      const auto out = pair.empty({rows, 80});
+      for (GatedActivation kind : {GatedActivation::kGeluTanh, GatedActivation::kSilu}) {
+        pair.reference().gated_linear(pair.reference_stream(), out.host, gate.host(), up.host(), x.host,
+                                      kind);
+        pair.cuda().gated_linear(pair.stream(), out.cuda, gate.cuda(), up.cuda(), x.cuda, kind);
+        CHECK(pair.error(out) <= 16 * tolerance(256));
+      }
+      const auto first = pair.empty({rows, 80});
+      const auto second = pair.empty({rows, 80});
+      const LinearCall host[] = {{first.host, &gate.host()}, {second.host, &up.host()}};
+      const LinearCall cuda[] = {{first.cuda, &gate.cuda()}, {second.cuda, &up.cuda()}};
+      pair.reference().linear(pair.reference_stream(), std::span<const LinearCall>(host), x.host);
+      pair.cuda().linear(pair.stream(), std::span<const LinearCall>(cuda), x.cuda);
+      CHECK(pair.error(first) <= tolerance(256));
+      CHECK(pair.error(second) <= tolerance(256));
+      const std::vector<TokenId> ids = {0, 79, 17, 8, 7};
+      const auto looked_up = pair.empty({5, 256});
+      pair.reference().embed(pair.reference_stream(), looked_up.host, gate.host(), ids, 1.5F);
+      pair.cuda().embed(pair.stream(), looked_up.cuda, gate.cuda(), ids, 1.5F);
+      CHECK(pair.error(looked_up) <= 0x1p-22);
+    }
+}
+
+TEST_CASE("cuda: routed experts agree with the reference") {
+  DevicePair pair;
+  constexpr std::size_t kExperts = 12;
+  constexpr std::size_t kChosen = 3;
+  for (const WeightSpec& spec : {WeightSpec{WeightFormat::kAffine, DType::kBF16, 4, 64},
+                                 WeightSpec{WeightFormat::kDense, DType::kF32, 32, 0},
+                                 WeightSpec{WeightFormat::kDense, DType::kBF16, 16, 0}})
+    for (std::int64_t rows : {1, 5, 40, 400}) {
+      CAPTURE(spec.bits);
+      CAPTURE(rows);
+      const ArenaScope host_scope(pair.host_arena());
+      const ArenaScope scope(pair.arena());
+      std::vector<WeightTwin> twins;
+      for (std::size_t e = 0; e < kExperts; ++e) {
+        twins.emplace_back(pair, spec, 64, 128, 10 * e + 1);
+        twins.emplace_back(pair, spec, 64, 128, 10 * e + 2);
+        twins.emplace_back(pair, spec, 128, 64, 10 * e + 3);
+      }
+      std::vector<Matrix> host[3];
+      std::vector<Matrix> cuda[3];
+      for (std::size_t i = 0; i < twins.size(); ++i) {
+        host[i % 3].push_back(twins[i].host());
+        cuda[i % 3].push_back(twins[i].cuda());
+      }
+      const auto logits = pair.twin({rows, kExperts}, 77);
+      const auto scale = pair.twin({kExperts}, 78);
+      const auto x = pair.twin({rows, 128}, 79);
+      for (float& v : x.host.floats()) v *= 0.1F;
+      pair.upload(x);
+      const auto out = pair.empty({rows, 128});
+      const std::size_t pairs = static_cast<std::size_t>(rows) * kChosen;
+      const auto run = [&](const device::Ops& ops, device::Stream& stream, Arena& arena, const Tensor& l,
+                           const Tensor& s, const Tensor& in, const Tensor& to, std::vector<Matrix>(&w)[3]) {
+        const std::span<std::int32_t> experts(static_cast<std::int32_t*>(arena.allocate(pairs * 4)), pairs);
+        const std::span<float> weights(static_cast<float*>(arena.allocate(pairs * 4)), pairs);
+        ops.route(stream,
+                  {.experts = experts, .weights = weights, .logits = l, .expert_scale = s, .k = kChosen});
+        ops.experts(stream, arena,
+                    {.out = to,
+                     .x = in,
+                     .experts = experts,
+                     .weights = weights,
+                     .gate = w[0],
+                     .up = w[1],
+                     .down = w[2]});
+      };
+      run(pair.reference(), pair.reference_stream(), pair.host_arena(), logits.host, scale.host, x.host,
+          out.host, host);
+      run(pair.cuda(), pair.stream(), pair.arena(), logits.cuda, scale.cuda, x.cuda, out.cuda, cuda);
+      CHECK(pair.error(out) <= 64 * tolerance(128));
+    }
+}
+
+}  // namespace lanner::test
