@@ -29,7 +29,7 @@ void attention(benchmark::State& state, AttentionFn* kernel) {
   const std::vector<std::int32_t> begin(rows, 0);
   std::vector<std::int32_t> end;
   for (std::size_t row = 0; row < rows; ++row) end.push_back(std::int32_t(context - rows + row + 1));
-  std::vector<float> scratch(attention_scratch_floats(kDim));
+  std::vector<float> scratch(attention_scratch_floats(KvType::kBF16, kDim));
   const AttentionArgs args = {.q = q.data(),
                               .out = out.data(),
                               .rows = rows,
@@ -40,7 +40,7 @@ void attention(benchmark::State& state, AttentionFn* kernel) {
                               .kv = {.keys = key_blocks.data(),
                                      .values = value_blocks.data(),
                                      .first_block = 0,
-                                     .dtype = lanner::DType::kBF16},
+                                     .type = KvType::kBF16},
                               .key_begin = begin.data(),
                               .key_end = end.data(),
                               .scratch = scratch.data()};

@@ -14,10 +14,13 @@ std::size_t blocks_of(std::size_t positions) { return (positions + kKvBlock - 1)
 
 }  // namespace
 
+std::size_t kv_block_bytes(device::KvType type, std::size_t kv_heads, std::size_t head_dim) {
+  const std::size_t bytes = device::KvLayout{type, head_dim}.side_bytes(kv_heads);
+  return 2 * ((bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment);
+}
+
 std::size_t KvCache::side_bytes() const {
-  const std::size_t bytes =
-      geometry_.kv_heads * kKvBlock * geometry_.head_dim * lanner::size_bytes(geometry_.dtype);
-  return (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+  return kv_block_bytes(geometry_.type, geometry_.kv_heads, geometry_.head_dim) / 2;
 }
 
 void KvCache::place(std::size_t index) {
@@ -45,13 +48,12 @@ void KvCache::write(const device::Ops& ops, device::Stream& stream, const Tensor
 }
 
 std::array<device::KvWrite, 2> KvCache::writes(const Tensor& k, const Tensor& v, std::size_t position) const {
-  return {{{k, key_blocks_, first_block_, geometry_.dtype, position},
-           {v, value_blocks_, first_block_, geometry_.dtype, position}}};
+  return {{{k, key_blocks_, first_block_, geometry_.type, position},
+           {v, value_blocks_, first_block_, geometry_.type, position}}};
 }
 
 device::KvBlocks KvCache::blocks() const {
-  return {
-      .keys = key_blocks_, .values = value_blocks_, .first_block = first_block_, .dtype = geometry_.dtype};
+  return {.keys = key_blocks_, .values = value_blocks_, .first_block = first_block_, .type = geometry_.type};
 }
 
 std::size_t KvCache::visible_from(std::size_t position) const {

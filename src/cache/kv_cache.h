@@ -17,9 +17,12 @@ namespace lanner::cache {
 struct KvGeometry {
   std::size_t kv_heads = 0;
   std::size_t head_dim = 0;
-  DType dtype = DType::kF32;
+  device::KvType type = device::KvType::kF32;
   std::optional<std::size_t> window;  ///< positions a query can see, itself included; none = all
 };
+
+/// Bytes of one block of 64 positions, keys and values.
+std::size_t kv_block_bytes(device::KvType type, std::size_t kv_heads, std::size_t head_dim);
 
 /// Called with every block that a cache holds.
 using BlockVisitor = std::function<void(const BlockRef& block)>;

@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <variant>
 #include <vector>
 
-#include "core/dtype.h"
+#include "device/ops.h"
 
 namespace lanner::cache {
 
@@ -43,10 +44,16 @@ struct RecurrentSpec {
 /// What one layer keeps for a sequence.
 using LayerSpec = std::variant<FullSpec, SlidingSpec, SharedSpec, RecurrentSpec>;
 
-/// What a model's layers keep, in layer order, and how keys and values are stored (kF32 or kBF16).
+/// What a model's layers keep, in layer order, and how they store keys and values.
 struct CacheSpec {
   std::vector<LayerSpec> layers;
-  DType kv_dtype = DType::kF32;
+  device::KvType kv_type = device::KvType::kBF16;
+  std::map<std::size_t, device::KvType> layer_kv_types = {};  ///< layers that differ from kv_type
+
+  device::KvType kv_type_of(std::size_t layer) const {
+    const auto found = layer_kv_types.find(layer);
+    return found == layer_kv_types.end() ? kv_type : found->second;
+  }
 };
 
 }  // namespace lanner::cache

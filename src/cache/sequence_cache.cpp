@@ -15,23 +15,24 @@ void Draft::commit(std::size_t kept) noexcept {
 }
 
 SequenceCache::SequenceCache(const CacheSpec& spec, const BlockPool& pool) {
-  for (const LayerSpec& layer : spec.layers) {
-    if (const auto* full = std::get_if<FullSpec>(&layer))
+  for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
+    const LayerSpec& kept = spec.layers[layer];
+    if (const auto* full = std::get_if<FullSpec>(&kept))
       layers_.emplace_back(KvCache({.kv_heads = full->kv_heads,
                                     .head_dim = full->head_dim,
-                                    .dtype = spec.kv_dtype,
+                                    .type = spec.kv_type_of(layer),
                                     .window = std::nullopt},
                                    pool));
-    else if (const auto* sliding = std::get_if<SlidingSpec>(&layer))
+    else if (const auto* sliding = std::get_if<SlidingSpec>(&kept))
       layers_.emplace_back(KvCache({.kv_heads = sliding->kv_heads,
                                     .head_dim = sliding->head_dim,
-                                    .dtype = spec.kv_dtype,
+                                    .type = spec.kv_type_of(layer),
                                     .window = sliding->window},
                                    pool));
-    else if (const auto* recurrent = std::get_if<RecurrentSpec>(&layer))
+    else if (const auto* recurrent = std::get_if<RecurrentSpec>(&kept))
       layers_.emplace_back(RecurrentCache(*recurrent, pool));
     else
-      layers_.emplace_back(std::get<SharedSpec>(layer));
+      layers_.emplace_back(std::get<SharedSpec>(kept));
   }
 }
 

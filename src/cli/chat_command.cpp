@@ -49,6 +49,7 @@ void declare_chat(CLI::App& app, ChatOptions& options) {
   add_chat_options(app, options.chat);
   add_sampling_options(app, options.sampling);
   add_machine_options(app, options.model);
+  add_kv_option(app, options.model, "as kv_config.json says, else bf16");
   set_examples(
       app,
       "  lanner chat\n"

@@ -80,6 +80,16 @@ void add_machine_options(CLI::App& app, ModelArguments& arguments) {
       ->group("Machine");
 }
 
+void add_kv_option(CLI::App& app, ModelArguments& arguments, const std::string& fallback) {
+  app.add_option_function<std::string>(
+         "--kv-type",
+         [&arguments](const std::string& text) { arguments.kv_type = device::parse_kv_type(text); },
+         "how keys and values are stored: bf16, f32, or 8, 6 or 4 bits (default: " + fallback + ")")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"bf16", "f32", "q8", "q6", "q4"}))
+      ->group("Machine");
+}
+
 void set_examples(CLI::App& app, const std::string& examples) {
   app.footer("Examples:\n" + examples + "\n" + kExitCodeHelp);
 }

@@ -9,16 +9,18 @@
 #include "cli/model_folder.h"
 #include "core/cpu_features.h"
 #include "device/matrix.h"
+#include "device/ops.h"
 
 namespace lanner::cli {
 
 /// Which model, and what to run it with.
 struct ModelArguments {
-  std::string folder;  ///< path or Hugging Face id; empty = the embedded default
+  std::string folder = {};  ///< path or Hugging Face id; empty = the embedded default
   std::optional<int> threads = {};
   std::optional<Isa> isa = {};
   device::Compute compute = device::Compute::kExact;
-  std::string device = "auto";  ///< "cpu", "cuda:N" or "auto"
+  std::string device = "auto";                 ///< "cpu", "cuda:N" or "auto"
+  std::optional<device::KvType> kv_type = {};  ///< none = as the folder says, else bf16
   ModelPlaces places = {};
 
   std::filesystem::path find_folder() const { return find_model_folder(folder, places); }
@@ -35,6 +37,8 @@ void add_folder(CLI::App& app, ModelArguments& arguments);
 void add_required_folder(CLI::App& app, ModelArguments& arguments);
 /// Adds --device, --threads, --isa and --compute.
 void add_machine_options(CLI::App& app, ModelArguments& arguments);
+/// Adds --kv-type; `fallback` says in the help what happens without it.
+void add_kv_option(CLI::App& app, ModelArguments& arguments, const std::string& fallback);
 
 /// Examples, then the exit codes: the end of a command's help.
 void set_examples(CLI::App& app, const std::string& examples);

@@ -13,7 +13,8 @@ std::shared_ptr<const engine::LoadedModel> load_model(const ModelArguments& argu
                                                engine::LoadOptions{.isa = arguments.instruction_set(),
                                                                    .cuda = arguments.cuda_card(),
                                                                    .compute = arguments.compute,
-                                                                   .threads = arguments.thread_count()});
+                                                                   .threads = arguments.thread_count(),
+                                                                   .kv_type = arguments.kv_type});
 }
 
 }  // namespace lanner::cli

@@ -41,9 +41,11 @@ void declare_perplexity(CLI::App& app, PerplexityOptions& options) {
       ->check(whole_between(2, 1 << 20));
   app.add_flag("--json", options.json, "one JSON object");
   add_machine_options(app, options.model);
+  add_kv_option(app, options.model, "f32, exact");
   set_examples(app,
                "  lanner perplexity FOLDER -f book.txt\n"
-               "  lanner perplexity FOLDER -f book.txt --chunk 1024 --json\n");
+               "  lanner perplexity FOLDER -f book.txt --chunk 1024 --json\n"
+               "  lanner perplexity FOLDER -f book.txt --kv-type q4\n");
 }
 
 int perplexity_command(const PerplexityOptions& options, Console& console) {

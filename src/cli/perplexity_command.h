@@ -10,7 +10,7 @@
 namespace lanner::cli {
 
 struct PerplexityOptions {
-  ModelArguments model = {};
+  ModelArguments model = {.kv_type = device::KvType::kF32};
   PromptSource text = {};
   std::size_t chunk = 512;
   bool json = false;

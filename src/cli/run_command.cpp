@@ -71,6 +71,7 @@ void declare_run(CLI::App& app, RunOptions& options) {
   add_chat_options(app, options.chat);
   add_sampling_options(app, options.sampling);
   add_machine_options(app, options.model);
+  add_kv_option(app, options.model, "as kv_config.json says, else bf16");
   set_examples(app,
                "  lanner run -p \"Tell me a fairy tale.\"\n"
                "  lanner run FOLDER -p \"Hello\" --temp 0 -n 100 --json\n"

@@ -5,6 +5,84 @@
 #include "device/shape_check.h"
 
 namespace lanner::device::cpu {
+namespace {
+
+using kernels::AttentionArgs;
+using kernels::kAttentionRowTile;
+using kernels::kAttentionSegment;
+
+std::size_t tiles_of(const AttentionArgs& args) {
+  return (args.rows + kAttentionRowTile - 1) / kAttentionRowTile;
+}
+
+/// One item of work: a tile of rows times some of the query heads that share a key head.
+class Items {
+ public:
+  Items(const AttentionArgs& args, std::size_t heads_per_item)
+      : args_(args),
+        group_(args.q_heads / args.kv_heads),
+        heads_(heads_per_item),
+        parts_((group_ + heads_ - 1) / heads_) {}
+
+  std::size_t count() const { return tiles_of(args_) * args_.kv_heads * parts_; }
+
+  void run(kernels::AttentionFn* kernel, const AttentionArgs& args, std::size_t item) const {
+    const std::size_t row = item / (args_.kv_heads * parts_) * kAttentionRowTile;
+    const std::size_t kv_head = item / parts_ % args_.kv_heads;
+    const std::size_t head = item % parts_ * heads_;
+    kernel(args, row, std::min(args_.rows, row + kAttentionRowTile), kv_head * group_ + head,
+           kv_head * group_ + std::min(group_, head + heads_));
+  }
+
+ private:
+  const AttentionArgs& args_;
+  std::size_t group_;
+  std::size_t heads_;
+  std::size_t parts_;
+};
+
+/// The most heads an item may take for `wanted` items in all, when there are `others` besides heads to
+/// multiply with.
+std::size_t heads_per_item(const AttentionArgs& args, std::size_t others, std::size_t wanted) {
+  const std::size_t group = args.q_heads / args.kv_heads;
+  const std::size_t parts = (wanted + others - 1) / others;
+  return parts >= group ? 1 : (group + parts - 1) / parts;
+}
+
+void attend_whole(Stream& stream, const AttentionArgs& args) {
+  // Two items a thread, so that a thread that is late does not leave the others waiting for a whole item.
+  const std::size_t wanted = 2 * static_cast<std::size_t>(stream.pool().threads());
+  const std::size_t others = tiles_of(args) * args.kv_heads;
+  const Items items(args, heads_per_item(args, others, others >= wanted ? others : wanted));
+  stream.pool().each(items.count(), [&](std::size_t item, int thread) {
+    AttentionArgs mine = args;
+    mine.scratch = stream.scratch(thread, kernels::attention_scratch_floats(args.kv.type, args.head_dim));
+    items.run(stream.kernels().attention, mine, item);
+  });
+}
+
+/// Segments of the keys on different threads, then their sum: for a few rows over many keys.
+void attend_split(Stream& stream, AttentionArgs args, std::size_t first_segment, std::size_t segments) {
+  const std::size_t partial_floats =
+      args.rows * args.q_heads * (args.head_dim + kernels::kAttentionPartialExtra);
+  args.partials = {
+      .memory = reinterpret_cast<float*>(stream.shared_scratch(segments * partial_floats * sizeof(float))),
+      .first_segment = first_segment,
+      .segments = segments};
+  const std::size_t others = segments * tiles_of(args) * args.kv_heads;
+  const Items items(args, heads_per_item(args, others, static_cast<std::size_t>(stream.pool().threads())));
+  stream.pool().each(segments * items.count(), [&](std::size_t item, int thread) {
+    AttentionArgs mine = args;
+    mine.segment = first_segment + item / items.count();
+    mine.scratch = stream.scratch(thread, kernels::attention_scratch_floats(args.kv.type, args.head_dim));
+    items.run(stream.kernels().attention_segment, mine, item % items.count());
+  });
+  stream.pool().each(args.q_heads, [&](std::size_t head, int) {
+    stream.kernels().attention_merge(args, 0, args.rows, head, head + 1);
+  });
+}
+
+}  // namespace
 
 void write_kv(Stream& /*stream*/, std::span<const KvWrite> writes) {
   for (const KvWrite& write : writes) {
@@ -13,8 +91,9 @@ void write_kv(Stream& /*stream*/, std::span<const KvWrite> writes) {
     check_shape((write.position + rows + kernels::kKvBlock - 1) / kernels::kKvBlock <=
                     write.first_block + write.blocks.size(),
                 "write_kv", write.x);
-    kernels::write_kv_rows(write.blocks.data(), write.first_block, write.dtype, write.x.floats().data(), rows,
-                           static_cast<std::size_t>(write.x.shape[1]), write.x.columns(), write.position);
+    kernels::write_kv_rows(write.blocks.data(), write.first_block, {write.type, write.x.columns()},
+                           write.x.floats().data(), rows, static_cast<std::size_t>(write.x.shape[1]),
+                           write.position);
   }
 }
 
@@ -23,38 +102,31 @@ namespace {
 void attend(Stream& stream, const AttentionCall& call) {
   const auto rows = static_cast<std::size_t>(call.q.shape[0]);
   const auto q_heads = static_cast<std::size_t>(call.q.shape[1]);
-  const std::size_t head_dim = call.q.columns();
   check_shape(call.out.shape == call.q.shape && q_heads % call.kv_heads == 0, "attention", call.q);
   check_shape(call.key_begin.size() == rows && call.key_end.size() == rows, "attention", call.q);
-  const kernels::AttentionArgs args = {
+  const AttentionArgs args = {
       .q = call.q.floats().data(),
       .out = call.out.floats().data(),
       .rows = rows,
       .q_heads = q_heads,
       .kv_heads = call.kv_heads,
-      .head_dim = head_dim,
+      .head_dim = call.q.columns(),
       .scale = call.scale,
       .kv = {.keys = call.kv.keys.data(),
              .values = call.kv.values.data(),
              .first_block = call.kv.first_block,
-             .dtype = call.kv.dtype},
+             .type = call.kv.type},
       .key_begin = call.key_begin.data(),
       .key_end = call.key_end.data(),
   };
-  // An item is a tile of rows times the query heads that share a key head; with few items, one query head
-  // each.
-  const std::size_t tiles = (rows + kernels::kAttentionRowTile - 1) / kernels::kAttentionRowTile;
   const auto threads = static_cast<std::size_t>(stream.pool().threads());
-  const std::size_t heads_per_item = tiles * call.kv_heads >= 2 * threads ? q_heads / call.kv_heads : 1;
-  const std::size_t head_items = q_heads / heads_per_item;
-  stream.pool().each(tiles * head_items, [&](std::size_t item, int thread) {
-    const std::size_t row_begin = item / head_items * kernels::kAttentionRowTile;
-    const std::size_t row_end = std::min(rows, row_begin + kernels::kAttentionRowTile);
-    const std::size_t head_begin = item % head_items * heads_per_item;
-    kernels::AttentionArgs mine = args;
-    mine.scratch = stream.scratch(thread, kernels::attention_scratch_floats(head_dim));
-    stream.kernels().attention(mine, row_begin, row_end, head_begin, head_begin + heads_per_item);
-  });
+  const auto first = static_cast<std::size_t>(std::ranges::min(call.key_begin)) / kAttentionSegment;
+  const auto last = static_cast<std::size_t>(std::ranges::max(call.key_end) - 1) / kAttentionSegment;
+  const bool few_items = tiles_of(args) * call.kv_heads < 2 * threads;
+  if (threads > 1 && few_items && last > first)
+    attend_split(stream, args, first, last - first + 1);
+  else
+    attend_whole(stream, args);
 }
 
 }  // namespace

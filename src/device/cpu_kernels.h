@@ -27,6 +27,8 @@ struct CpuKernels {
   kernels::SigmoidMulFn* sigmoid_mul = nullptr;
   kernels::SoftcapFn* softcap = nullptr;
   kernels::AttentionFn* attention = nullptr;
+  kernels::AttentionFn* attention_segment = nullptr;
+  kernels::AttentionFn* attention_merge = nullptr;
   kernels::CausalConvFn* causal_conv = nullptr;
   kernels::DeltaNetFn* delta_net = nullptr;
   kernels::DeltaFoldFn* delta_fold = nullptr;

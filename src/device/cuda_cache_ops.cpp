@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "core/error.h"
 #include "device/cuda_device.h"
 #include "device/cuda_op_functions.h"
 #include "device/shape_check.h"
@@ -60,6 +61,14 @@ void append_rows(CudaDevice& device, std::vector<AttentionRowCuda>& rows, const 
                     .end = call.key_end[r]});
 }
 
+/// The elements of keys and values; throws Error kUnsupported for codes, which these kernels do not read.
+DType element_type(KvType type) {
+  if (type == KvType::kF32) return DType::kF32;
+  if (type == KvType::kBF16) return DType::kBF16;
+  throw Error(ErrorKind::kUnsupported,
+              "keys and values in 8, 6 or 4 bits run on the CPU only; use --kv-type bf16");
+}
+
 /// Attention of rows that lie side by side from call.q on.
 void run_rows(CudaDevice& device, const AttentionCall& call, std::span<const AttentionRowCuda> rows,
               bool one_sequence) {
@@ -71,7 +80,7 @@ void run_rows(CudaDevice& device, const AttentionCall& call, std::span<const Att
                                      .kv_heads = call.kv_heads,
                                      .head_dim = call.q.columns(),
                                      .scale = call.scale,
-                                     .dtype = call.kv.dtype,
+                                     .dtype = element_type(call.kv.type),
                                      .one_sequence = one_sequence,
                                      .parts = parts_of(rows)};
   const std::size_t bytes = kernels::attention_cuda_scratch_bytes(args, device.multiprocessors());
@@ -109,14 +118,14 @@ void write_kv(Stream& stream, std::span<const KvWrite> writes) {
     for (std::size_t r = 0; r < count; ++r) {
       const std::size_t position = write.position + r;
       auto* block = static_cast<std::byte*>(write.blocks[position / kKvBlock - write.first_block]);
-      rows.push_back({floats(write.x) + r * width,
-                      block + position % kKvBlock * write.x.columns() * size_bytes(write.dtype)});
+      rows.push_back({floats(write.x) + r * width, block + position % kKvBlock * write.x.columns() *
+                                                               size_bytes(element_type(write.type))});
     }
   }
   const KvWrite& any = writes.front();
   CudaDevice& device = stream.cuda();
   kernels::write_kv_cuda(device, device.stage(std::span<const kernels::KvRowCuda>(rows)), rows.size(),
-                         static_cast<std::size_t>(any.x.shape[1]), any.x.columns(), any.dtype);
+                         static_cast<std::size_t>(any.x.shape[1]), any.x.columns(), element_type(any.type));
 }
 
 void attention(Stream& stream, std::span<const AttentionCall> calls) {

@@ -17,6 +17,11 @@ namespace lanner::device {
 
 /// Positions in one block of keys and values.
 inline constexpr std::size_t kKvBlock = kernels::kKvBlock;
+/// How keys and values are stored, and what a block of them takes; see kernels/attention/kv_type.h.
+using kernels::kKvGroup;
+using kernels::KvLayout;
+using kernels::KvType;
+using kernels::parse_kv_type;
 /// Absolute positions at which a delta net's state is folded.
 inline constexpr std::size_t kDeltaChunk = kernels::kDeltaChunk;
 
@@ -40,7 +45,7 @@ struct KvBlocks {
   std::span<void* const> keys;
   std::span<void* const> values;
   std::size_t first_block = 0;
-  DType dtype = DType::kF32;
+  KvType type = KvType::kF32;
 };
 
 /// Rows of keys, or of values, on their way to positions [position, position + T) of one sequence's blocks.
@@ -48,7 +53,7 @@ struct KvWrite {
   Tensor x;  ///< [T, heads, D]
   std::span<void* const> blocks;
   std::size_t first_block = 0;
-  DType dtype = DType::kF32;
+  KvType type = KvType::kF32;
   std::size_t position = 0;
 };
 

@@ -13,7 +13,6 @@
 namespace lanner::engine {
 namespace {
 
-constexpr DType kKvType = DType::kF32;
 constexpr std::uint64_t kTokenKey = 0x6c616e6e6572;
 
 }  // namespace
@@ -42,9 +41,7 @@ void Benchmark::prepare(const BenchmarkTest& test) {
                 fmt::format("{} does not fit the context of {} tokens", test.name(), context));
   if (contexts_.size() == test.sequences && contexts_.front().length() == test.depth) return;
   contexts_.clear();
-  for (std::size_t i = 0; i < test.sequences; ++i)
-    contexts_.emplace_back(cache::CacheSpec{.layers = model_.model().cache_layers(), .kv_dtype = kKvType},
-                           pool_);
+  for (std::size_t i = 0; i < test.sequences; ++i) contexts_.emplace_back(model_.cache_spec(), pool_);
   if (test.depth != 0) feed_prompt(contexts_, test.depth);
 }
 
@@ -95,7 +92,8 @@ double Benchmark::run(const BenchmarkTest& test) {
 
 ForwardWork Benchmark::work(const BenchmarkTest& test) const {
   const models::Model& model = model_.model();
-  const std::size_t element = size_bytes(kKvType);
+  const device::KvLayout group{model_.cache_spec().kv_type, device::kKvGroup};
+  const double element = static_cast<double>(group.head_bytes()) / (device::kKvBlock * device::kKvGroup);
   ForwardWork total;
   for (std::size_t begin = 0; begin < test.prompt; begin += chunk_) {
     const std::size_t count = std::min(chunk_, test.prompt - begin);

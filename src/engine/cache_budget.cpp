@@ -10,9 +10,7 @@
 namespace lanner::engine {
 namespace {
 
-std::size_t round_to_blocks(std::size_t tokens) {
-  return (tokens + device::kKvBlock - 1) / device::kKvBlock * device::kKvBlock;
-}
+std::size_t blocks_of(std::size_t tokens) { return (tokens + device::kKvBlock - 1) / device::kKvBlock; }
 
 /// The number behind `key` in a file of "key number" lines or of one number; 0 when there is none.
 std::size_t read_number(const char* file, const std::string& key) {
@@ -32,15 +30,17 @@ CacheBudget::CacheBudget(const cache::CacheSpec& spec, std::size_t step_rows, st
 
 std::size_t CacheBudget::needed_bytes(std::size_t tokens) const {
   if (tokens == 0) return 0;
-  const std::size_t element = lanner::size_bytes(spec_.kv_dtype);
   std::size_t total = 0;
-  for (const cache::LayerSpec& layer : spec_.layers) {
+  for (std::size_t index = 0; index < spec_.layers.size(); ++index) {
+    const cache::LayerSpec& layer = spec_.layers[index];
+    const device::KvType type = spec_.kv_type_of(index);
     if (const auto* full = std::get_if<cache::FullSpec>(&layer)) {
-      total += 2 * full->kv_heads * full->head_dim * element * round_to_blocks(tokens);
+      total += cache::kv_block_bytes(type, full->kv_heads, full->head_dim) * blocks_of(tokens);
     } else if (const auto* sliding = std::get_if<cache::SlidingSpec>(&layer)) {
       // A window that lies across blocks, and the rows that are written before old blocks go.
-      const std::size_t most = round_to_blocks(sliding->window + step_rows_) + device::kKvBlock;
-      total += 2 * sliding->kv_heads * sliding->head_dim * element * std::min(round_to_blocks(tokens), most);
+      const std::size_t most = blocks_of(sliding->window + step_rows_) + 1;
+      total += cache::kv_block_bytes(type, sliding->kv_heads, sliding->head_dim) *
+               std::min(blocks_of(tokens), most);
     } else if (const auto* state = std::get_if<cache::RecurrentSpec>(&layer)) {
       const std::size_t entries = device::kDeltaChunk;
       const std::size_t slot = state->value_heads * state->key_dim * state->value_dim +

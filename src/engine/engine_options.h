@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <optional>
 
-#include "core/dtype.h"
-
 namespace lanner::engine {
 
 /// How much one engine does at once. None of this changes a result.
@@ -20,7 +18,6 @@ struct EngineOptions {
   std::optional<std::size_t> cache_bytes = {};        ///< for all sequences; none = what the machine has left
   std::optional<std::size_t> headroom_tokens = 1024;  ///< memory reserved ahead; none = for the whole answer
   std::size_t event_capacity = 256;                   ///< unread events after which a request's choices pause
-  DType kv_dtype = DType::kF32;
 };
 
 }  // namespace lanner::engine

@@ -37,7 +37,7 @@ std::size_t first_dropping_layer(const std::vector<cache::LayerSpec>& layers) {
 
 double cache_bytes(const std::vector<cache::LayerSpec>& layers, const ForwardRows& rows) {
   const auto kv = [&](const auto& spec, std::size_t positions) {
-    return static_cast<double>(2 * spec.kv_heads * spec.head_dim * positions * rows.kv_element);
+    return static_cast<double>(2 * spec.kv_heads * spec.head_dim * positions) * rows.kv_element;
   };
   double total = 0;
   for (const cache::LayerSpec& layer : layers) {

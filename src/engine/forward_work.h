@@ -11,10 +11,10 @@ namespace lanner::engine {
 /// Rows of one forward.
 struct ForwardRows {
   std::size_t rows = 1;
-  std::size_t wanted = 1;      ///< rows whose logits are formed
-  std::size_t sequences = 1;   ///< that the rows belong to
-  std::size_t depth = 0;       ///< positions before the rows, of each sequence
-  std::size_t kv_element = 4;  ///< bytes of one cached number
+  std::size_t wanted = 1;     ///< rows whose logits are formed
+  std::size_t sequences = 1;  ///< that the rows belong to
+  std::size_t depth = 0;      ///< positions before the rows, of each sequence
+  double kv_element = 4;      ///< bytes of one cached number
 };
 
 /// What a forward has to read and to multiply at least. Counted: every weight that a row meets once

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "cache/layer_spec.h"
 #include "core/cpu_features.h"
 #include "device/ops.h"
 #include "engine/generation_defaults.h"
@@ -20,6 +21,8 @@ struct LoadOptions {
   std::optional<int> cuda = {};  ///< index of the GPU to run on; none = the CPU
   device::Compute compute = device::Compute::kExact;
   int threads = 1;  ///< that interleave weights
+  /// How every layer stores keys and values; none = as kv_config.json says, bfloat16 where it says nothing.
+  std::optional<device::KvType> kv_type = {};
 };
 
 /// A checkpoint folder ready to run: weights mapped, kernels bound, text parts read. Immutable.
@@ -31,6 +34,8 @@ class LoadedModel {
   const io::Checkpoint& checkpoint() const { return checkpoint_; }
   const device::Ops& ops() const { return ops_; }
   const models::Model& model() const { return *model_; }
+  /// What a sequence of this model keeps.
+  const cache::CacheSpec& cache_spec() const { return cache_spec_; }
   const TextParts& text() const { return text_; }
   const text::Tokenizer& tokenizer() const { return text_.tokenizer(); }
   const GenerationDefaults& defaults() const { return defaults_; }
@@ -41,6 +46,7 @@ class LoadedModel {
   io::Checkpoint checkpoint_;
   device::Ops ops_;
   std::unique_ptr<models::Model> model_;
+  cache::CacheSpec cache_spec_;
   TextParts text_;
   GenerationDefaults defaults_;
 };

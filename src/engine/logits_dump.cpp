@@ -56,7 +56,7 @@ void dump_logits(const models::Model& model, const device::Ops& ops, device::Str
   check(model.facts(), request.ids);
   io::SafetensorsWriter writer(file, declare(model, request));
   const std::size_t layers = model.cache_layers().size();
-  cache::SequenceCache cache({.layers = model.cache_layers(), .kv_dtype = DType::kF32},
+  cache::SequenceCache cache({.layers = model.cache_layers(), .kv_type = device::KvType::kF32},
                              cache::BlockPool(cache::BlockPool::kUnlimited, *ops.memory));
   Arena arena(*ops.memory);
   for (std::size_t begin = 0; begin < request.ids.size();) {

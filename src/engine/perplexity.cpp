@@ -24,7 +24,7 @@ double negative_log_likelihood(std::span<const float> logits, TokenId token) {
 double score_chunk(const LoadedModel& model, device::Stream& stream, Arena& arena,
                    std::span<const TokenId> ids) {
   arena.reset();
-  cache::SequenceCache cache({.layers = model.model().cache_layers(), .kv_dtype = DType::kF32},
+  cache::SequenceCache cache(model.cache_spec(),
                              cache::BlockPool(cache::BlockPool::kUnlimited, *model.ops().memory));
   std::vector<std::int32_t> wanted(ids.size() - 1);
   std::iota(wanted.begin(), wanted.end(), 0);

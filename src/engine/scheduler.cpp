@@ -23,7 +23,7 @@ Scheduler::Scheduler(const LoadedModel& model, const EngineOptions& options)
     : model_(model),
       options_(options),
       sequence_model_(model),
-      cache_spec_{.layers = model.model().cache_layers(), .kv_dtype = options.kv_dtype},
+      cache_spec_(model.cache_spec()),
       budget_(cache_spec_, options.max_step_tokens,
               options.cache_bytes ? *options.cache_bytes : default_cache_bytes()),
       pool_(cache::BlockPool::kUnlimited, *model.ops().memory),

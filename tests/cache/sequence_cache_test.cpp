@@ -15,7 +15,7 @@ constexpr std::size_t kHeadDim = 8;
 CacheSpec spec() {
   return {
       .layers = {FullSpec{kHeads, kHeadDim}, SlidingSpec{kHeads, kHeadDim, kWindow}, SharedSpec{.donor = 1}},
-      .kv_dtype = DType::kF32};
+      .kv_type = device::KvType::kF32};
 }
 
 /// Appends `rows` positions whose key and value elements are all the position's index.

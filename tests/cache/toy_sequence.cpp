@@ -20,7 +20,7 @@ constexpr RecurrentSpec kDelta{.taps = 4, .key_heads = 1, .value_heads = 2, .key
 CacheSpec toy_spec() {
   return {.layers = {FullSpec{kHeads, kHeadDim}, SlidingSpec{kHeads, kHeadDim, 100}, SharedSpec{.donor = 1},
                      kDelta},
-          .kv_dtype = DType::kF32};
+          .kv_type = device::KvType::kF32};
 }
 
 ToyForward::ToyForward()

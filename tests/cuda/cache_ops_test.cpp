@@ -30,15 +30,16 @@ class KvTwin {
                      static_cast<std::int64_t>(shape.head_dim)};
     const auto k = pair.twin(rows, 1);
     const auto v = pair.twin(rows, 2);
-    const device::KvWrite host[] = {{k.host, keys_.host, 0, dtype, 0}, {v.host, values_.host, 0, dtype, 0}};
-    const device::KvWrite cuda[] = {{k.cuda, keys_.cuda, 0, dtype, 0}, {v.cuda, values_.cuda, 0, dtype, 0}};
+    const device::KvType type = dtype == DType::kF32 ? device::KvType::kF32 : device::KvType::kBF16;
+    const device::KvWrite host[] = {{k.host, keys_.host, 0, type, 0}, {v.host, values_.host, 0, type, 0}};
+    const device::KvWrite cuda[] = {{k.cuda, keys_.cuda, 0, type, 0}, {v.cuda, values_.cuda, 0, type, 0}};
     pair.reference().write_kv(pair.reference_stream(), std::span<const device::KvWrite>(host));
     pair.cuda().write_kv(pair.stream(), std::span<const device::KvWrite>(cuda));
-    dtype_ = dtype;
+    type_ = type;
   }
 
-  device::KvBlocks host() const { return {keys_.host, values_.host, 0, dtype_}; }
-  device::KvBlocks cuda() const { return {keys_.cuda, values_.cuda, 0, dtype_}; }
+  device::KvBlocks host() const { return {keys_.host, values_.host, 0, type_}; }
+  device::KvBlocks cuda() const { return {keys_.cuda, values_.cuda, 0, type_}; }
 
  private:
   struct Side {
@@ -47,7 +48,7 @@ class KvTwin {
   };
 
   DevicePair& pair_;
-  DType dtype_ = DType::kF32;
+  device::KvType type_ = device::KvType::kF32;
   std::vector<Buffer> host_;
   std::vector<Buffer> cuda_;
   Side keys_;

@@ -93,8 +93,7 @@ TEST_CASE("sequences that lose their caches go on as if nothing had happened") {
       want.push_back(collect(roomy.require(std::move(one))).tokens());
     }
     EngineOptions tight = options();
-    const CacheBudget budget({.layers = model->model().cache_layers(), .kv_dtype = tight.kv_dtype},
-                             tight.max_step_tokens, 0);
+    const CacheBudget budget(model->cache_spec(), tight.max_step_tokens, 0);
     tight.cache_bytes = 3 * budget.needed_bytes(160);
     tight.headroom_tokens = 16;
     Engine engine(model, tight);

@@ -31,7 +31,7 @@ TEST_CASE("the perplexity of the held-out text is the reference's within 0.1 per
       continue;
     }
     CAPTURE(name);
-    const LoadedModel model(folder, {.isa = detect_isa()});
+    const LoadedModel model(folder, {.isa = detect_isa(), .kv_type = device::KvType::kF32});
     device::Stream stream(device::cpu_kernels(detect_isa()), 2);
     std::ifstream file(folder / "oracle/heldout.txt", std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -29,25 +29,25 @@ struct Shape {
 /// Keys and values of positions [first_block * 64, end), the rest of the blocks NaN, and queries with ranges.
 class Problem {
  public:
-  Problem(Shape shape, DType dtype, std::size_t first_block, std::size_t end,
+  Problem(Shape shape, KvType type, std::size_t first_block, std::size_t end,
           std::vector<std::int32_t> key_begin, std::vector<std::int32_t> key_end)
       : shape_(shape),
-        dtype_(dtype),
+        type_(type),
         first_block_(first_block),
         key_begin_(std::move(key_begin)),
         key_end_(std::move(key_end)) {
     const std::size_t begin = first_block * kKvBlock;
     const std::size_t width = shape.kv_heads * shape.head_dim;
     const std::size_t blocks = (end - begin + kKvBlock - 1) / kKvBlock;
-    const std::size_t block_floats = width * kKvBlock;
+    const KvLayout layout{type, shape.head_dim};
     for (int side = 0; side < 2; ++side) {
       auto& memory = side == 0 ? key_memory_ : value_memory_;
       auto& pointers = side == 0 ? keys_ : values_;
-      memory.assign(blocks * block_floats, std::nanf(""));
-      for (std::size_t b = 0; b < blocks; ++b) pointers.push_back(memory.data() + b * block_floats);
+      const std::size_t block_bytes = layout.side_bytes(shape.kv_heads);
+      memory.assign(blocks * block_bytes, std::byte{0xff});  // NaN as float, bfloat16 and scale
+      for (std::size_t b = 0; b < blocks; ++b) pointers.push_back(memory.data() + b * block_bytes);
       const auto x = random_normal((end - begin) * width, side == 0 ? 51 : 52);
-      write_kv_rows(pointers.data(), first_block, dtype, x.data(), end - begin, shape.kv_heads,
-                    shape.head_dim, begin);
+      write_kv_rows(pointers.data(), first_block, layout, x.data(), end - begin, shape.kv_heads, begin);
     }
     q_ = random_normal(rows() * q_width(), 53);
   }
@@ -64,7 +64,7 @@ class Problem {
         .kv_heads = shape_.kv_heads,
         .head_dim = shape_.head_dim,
         .scale = 1 / std::sqrt(float(shape_.head_dim)),
-        .kv = {.keys = keys_.data(), .values = values_.data(), .first_block = first_block_, .dtype = dtype_},
+        .kv = {.keys = keys_.data(), .values = values_.data(), .first_block = first_block_, .type = type_},
         .key_begin = key_begin_.data(),
         .key_end = key_end_.data(),
         .scratch = scratch};
@@ -73,7 +73,7 @@ class Problem {
   /// Rows in tiles of `tile`, heads in parts of `heads`.
   std::vector<float> run(AttentionFn* attention, std::size_t tile, std::size_t heads) const {
     std::vector<float> out(rows() * q_width());
-    Guarded<float> scratch(attention_scratch_floats(shape_.head_dim));
+    Guarded<float> scratch(attention_scratch_floats(type_, shape_.head_dim));
     const AttentionArgs all = args(out.data(), scratch.data());
     for (std::size_t row = 0; row < rows(); row += tile)
       for (std::size_t head = 0; head < shape_.q_heads; head += heads)
@@ -82,21 +82,37 @@ class Problem {
     return out;
   }
 
+  /// Each segment by itself, the last first, then their sum.
+  std::vector<float> run_split(AttentionFn* segment, AttentionFn* merge) const {
+    std::vector<float> out(rows() * q_width());
+    std::vector<float> scratch(attention_scratch_floats(type_, shape_.head_dim));
+    AttentionArgs all = args(out.data(), scratch.data());
+    const auto first = static_cast<std::size_t>(std::ranges::min(key_begin_)) / kAttentionSegment;
+    const auto last = static_cast<std::size_t>(std::ranges::max(key_end_) - 1) / kAttentionSegment;
+    Guarded<float> partials((last - first + 1) * rows() * shape_.q_heads *
+                            (shape_.head_dim + kAttentionPartialExtra));
+    all.partials = {.memory = partials.data(), .first_segment = first, .segments = last - first + 1};
+    for (all.segment = last + 1; all.segment-- > first;) segment(all, 0, rows(), 0, shape_.q_heads);
+    merge(all, 0, rows(), 0, shape_.q_heads);
+    CHECK(partials.guards_intact());
+    return out;
+  }
+
  private:
   Shape shape_;
-  DType dtype_;
+  KvType type_;
   std::size_t first_block_;
   std::vector<std::int32_t> key_begin_;
   std::vector<std::int32_t> key_end_;
-  std::vector<float> key_memory_;
-  std::vector<float> value_memory_;
+  std::vector<std::byte> key_memory_;
+  std::vector<std::byte> value_memory_;
   std::vector<void*> keys_;
   std::vector<void*> values_;
   std::vector<float> q_;
 };
 
 /// Rows at positions [first, first + rows), each attending its last `window` positions.
-Problem causal(Shape shape, DType dtype, std::size_t first_block, std::int32_t first, std::int32_t rows,
+Problem causal(Shape shape, KvType type, std::size_t first_block, std::int32_t first, std::int32_t rows,
                std::int32_t window) {
   std::vector<std::int32_t> begin;
   std::vector<std::int32_t> end;
@@ -104,10 +120,12 @@ Problem causal(Shape shape, DType dtype, std::size_t first_block, std::int32_t f
     end.push_back(first + row + 1);
     begin.push_back(std::max(static_cast<std::int32_t>(first_block * kKvBlock), first + row + 1 - window));
   }
-  return Problem(shape, dtype, first_block, static_cast<std::size_t>(first + rows), begin, end);
+  return Problem(shape, type, first_block, static_cast<std::size_t>(first + rows), begin, end);
 }
 
 constexpr std::int32_t kFull = 1 << 30;
+constexpr KvType kTypes[] = {KvType::kF32, KvType::kBF16, KvType::kAffine8, KvType::kAffine6,
+                             KvType::kAffine4};
 
 // A score of head_dim products with |q·k| * scale about 5 errs by head_dim/2 + 4 units of 2^-24 times it, and
 // moves its weight as much; the weighted sum adds its own length.
@@ -125,18 +143,22 @@ TEST_CASE("attention: every variant matches the reference over head sizes, group
     std::int32_t rows;
     std::int32_t window;
   };
-  const Range ranges[] = {{0, 1, kFull},   {0, 70, kFull}, {63, 3, kFull},
-                          {200, 1, kFull}, {150, 9, 40},   {190, 11, 130}};
+  const Range ranges[] = {{0, 1, kFull}, {0, 70, kFull}, {63, 3, kFull},  {200, 1, kFull},
+                          {150, 9, 40},  {190, 11, 130}, {1100, 2, kFull}};
   for (const Shape& shape : shapes)
-    for (DType dtype : {DType::kF32, DType::kBF16})
+    for (KvType type : kTypes)
       for (const Range& range : ranges) {
-        const Problem problem = causal(shape, dtype, 0, range.first, range.rows, range.window);
+        const bool slow = std::size_t(range.first + range.rows) * std::size_t(range.rows) * shape.q_heads *
+                              shape.head_dim >
+                          2'000'000;
+        if (slow && type != KvType::kF32) continue;
+        const Problem problem = causal(shape, type, 0, range.first, range.rows, range.window);
         const auto want = problem.run(attention_reference, problem.rows(), shape.q_heads);
         for (const auto& variant : LANNER_VARIANTS(AttentionFn, attention)) {
           CAPTURE(variant.name());
           CAPTURE(shape.head_dim);
           CAPTURE(shape.q_heads);
-          CAPTURE(lanner::name(dtype));
+          CAPTURE(lanner::kernels::name(type));
           CAPTURE(range.first);
           CAPTURE(range.rows);
           const auto got = problem.run(variant.run, problem.rows(), shape.q_heads);
@@ -149,9 +171,9 @@ TEST_CASE("attention: every variant matches the reference over head sizes, group
 TEST_CASE("attention: a row's bits do not depend on the rows and heads that share its call") {
   const Shape shapes[] = {{8, 2, 64}, {4, 1, 72}, {40, 1, 64}};
   for (const Shape& shape : shapes)
-    for (DType dtype : {DType::kF32, DType::kBF16})
+    for (KvType type : kTypes)
       for (std::int32_t window : {kFull, 50, 128}) {
-        const Problem problem = causal(shape, dtype, 1, 120, 19, window);
+        const Problem problem = causal(shape, type, 1, 120, 19, window);
         for (const auto& variant : LANNER_VARIANTS(AttentionFn, attention)) {
           CAPTURE(variant.name());
           CAPTURE(shape.head_dim);
@@ -174,7 +196,7 @@ TEST_CASE(
   // and one key only.
   const std::vector<std::int32_t> begin = {70, 100, 100, 100, 65, 131, 64, 150};
   const std::vector<std::int32_t> end = {131, 140, 140, 140, 150, 132, 192, 200};
-  const Problem problem(shape, DType::kF32, 1, 200, begin, end);
+  const Problem problem(shape, KvType::kF32, 1, 200, begin, end);
   const auto want = problem.run(attention_reference, 1, 1);
   for (const auto& variant : LANNER_VARIANTS(AttentionFn, attention)) {
     CAPTURE(variant.name());
@@ -201,7 +223,7 @@ TEST_CASE("attention: one key returns its value, and huge scores do not overflow
   for (const auto& variant : LANNER_VARIANTS(AttentionFn, attention)) {
     CAPTURE(variant.name());
     Guarded<float> out(16);
-    std::vector<float> scratch(attention_scratch_floats(8));
+    std::vector<float> scratch(attention_scratch_floats(KvType::kF32, 8));
     variant.run({.q = q.data(),
                  .out = out.data(),
                  .rows = 2,
@@ -209,7 +231,7 @@ TEST_CASE("attention: one key returns its value, and huge scores do not overflow
                  .kv_heads = shape.kv_heads,
                  .head_dim = shape.head_dim,
                  .scale = 1,
-                 .kv = {.keys = key_blocks, .values = value_blocks, .first_block = 0, .dtype = DType::kF32},
+                 .kv = {.keys = key_blocks, .values = value_blocks, .first_block = 0, .type = KvType::kF32},
                  .key_begin = begin,
                  .key_end = end,
                  .scratch = scratch.data()},
@@ -222,25 +244,90 @@ TEST_CASE("attention: one key returns its value, and huge scores do not overflow
   }
 }
 
-TEST_CASE("write_kv_rows: places rows by absolute position and rounds to nearest even in bf16") {
+TEST_CASE("attention: segments computed apart and added give the bits of one call") {
+  for (KvType type : kTypes)
+    for (std::int32_t first : {511, 512, 1300}) {
+      const Problem problem = causal({6, 2, 72}, type, 0, first, 3, kFull);
+      const Problem windowed = causal({6, 2, 72}, type, 0, first, 3, 400);
+      const auto variants = LANNER_VARIANTS(AttentionFn, attention);
+      const auto segments = LANNER_VARIANTS(AttentionFn, attention_segment);
+      const auto merges = LANNER_VARIANTS(AttentionFn, attention_merge);
+      for (std::size_t i = 0; i < variants.size(); ++i) {
+        CAPTURE(variants[i].name());
+        CAPTURE(lanner::kernels::name(type));
+        CAPTURE(first);
+        for (const Problem* each : {&problem, &windowed})
+          CHECK(same_bits(each->run_split(segments[i].run, merges[i].run), each->run(variants[i].run, 3, 6)));
+      }
+    }
+}
+
+TEST_CASE("write_kv_rows: places rows by absolute position, and a row is what it is alone") {
   constexpr std::size_t kHeads = 2;
-  constexpr std::size_t kDim = 5;
-  const auto x = random_normal(10 * kHeads * kDim, 54);
-  for (DType dtype : {DType::kF32, DType::kBF16}) {
-    std::vector<float> first(kHeads * kKvBlock * kDim);
-    std::vector<float> second(kHeads * kKvBlock * kDim);
-    void* blocks[] = {first.data(), second.data()};
-    write_kv_rows(blocks, 2, dtype, x.data(), 10, kHeads, kDim, 2 * kKvBlock + 60);
-    for (std::size_t row = 0; row < 10; ++row)
-      for (std::size_t head = 0; head < kHeads; ++head)
-        for (std::size_t i = 0; i < kDim; ++i) {
-          const void* block = blocks[(60 + row) / kKvBlock];
-          const std::size_t at = (head * kKvBlock + (60 + row) % kKvBlock) * kDim + i;
-          const float value = x[(row * kHeads + head) * kDim + i];
-          if (dtype == DType::kF32)
-            CHECK(static_cast<const float*>(block)[at] == value);
-          else
-            CHECK(static_cast<const std::uint16_t*>(block)[at] == float_to_bf16(value));
-        }
+  for (std::size_t dim : {5U, 64U, 100U})
+    for (KvType type : kTypes) {
+      CAPTURE(dim);
+      CAPTURE(lanner::kernels::name(type));
+      const KvLayout layout{type, dim};
+      const auto x = random_normal(10 * kHeads * dim, 54);
+      std::vector<std::byte> memory(2 * layout.side_bytes(kHeads));
+      std::vector<std::byte> alone_memory(memory.size());
+      const auto blocks_of = [&](std::vector<std::byte>& bytes) {
+        return std::vector<void*>{bytes.data(), bytes.data() + layout.side_bytes(kHeads)};
+      };
+      const auto blocks = blocks_of(memory);
+      const auto alone = blocks_of(alone_memory);
+      write_kv_rows(blocks.data(), 2, layout, x.data(), 10, kHeads, 2 * kKvBlock + 60);
+      for (std::size_t row = 10; row-- > 0;)
+        write_kv_rows(alone.data(), 2, layout, x.data() + row * kHeads * dim, 1, kHeads,
+                      2 * kKvBlock + 60 + row);
+      CHECK(memory == alone_memory);
+      for (std::size_t row = 0; row < 10; ++row)
+        for (std::size_t head = 0; head < kHeads; ++head)
+          for (std::size_t i = 0; i < dim; ++i) {
+            const auto* block = static_cast<const std::byte*>(blocks[(60 + row) / kKvBlock]);
+            const float got =
+                kv_element(layout, block + head * layout.head_bytes(), (60 + row) % kKvBlock, i);
+            const float* group = x.data() + (row * kHeads + head) * dim + i / kKvGroup * kKvGroup;
+            const float value = group[i % kKvGroup];
+            if (type == KvType::kF32) CHECK(got == value);
+            if (type == KvType::kBF16) CHECK(got == round_to_bf16(value));
+            if (code_bits(type) == 0) continue;
+            const auto [low, high] =
+                std::minmax_element(group, group + std::min(kKvGroup, dim - i / kKvGroup * kKvGroup));
+            const float largest = std::max(std::abs(*low), std::abs(*high));
+            // Half a step; re-deriving the scale moves it by half a code at most, and scale and bias are
+            // rounded to 8 bits.
+            const float step = (*high - *low) / float((1 << code_bits(type)) - 1);
+            CHECK(std::abs(got - value) <= 1.1F * step + 3 * largest * 0x1p-8F);
+          }
+    }
+}
+
+TEST_CASE("write_kv_rows: an affine group keeps its larger edge and zero, and uses few bytes") {
+  constexpr std::size_t kDim = 64;
+  for (KvType type : {KvType::kAffine8, KvType::kAffine6, KvType::kAffine4}) {
+    const KvLayout layout{type, kDim};
+    CHECK(layout.side_bytes(1) == kKvBlock * (std::size_t(code_bits(type)) * kDim / 8 + 4));
+    std::vector<float> x(kDim);
+    for (std::size_t i = 0; i < kDim; ++i) x[i] = (float(i) - 20) / 16;
+    x[40] = 0;
+    std::vector<std::byte> memory(layout.side_bytes(1));
+    void* block = memory.data();
+    write_kv_rows(&block, 0, layout, x.data(), 1, 1, 7);
+    CHECK(kv_element(layout, block, 7, 63) == round_to_bf16(x[63]));
+    CHECK(std::abs(kv_element(layout, block, 7, 40)) <= x[63] * 0x1p-8F);
   }
+  std::vector<float> nothing(kDim, 0.0F);
+  const KvLayout layout{KvType::kAffine4, kDim};
+  std::vector<std::byte> memory(layout.side_bytes(1));
+  void* block = memory.data();
+  write_kv_rows(&block, 0, layout, nothing.data(), 1, 1, 0);
+  CHECK(kv_element(layout, block, 0, 33) == 0);
+}
+
+TEST_CASE("kv types are spelled one way") {
+  for (KvType type : kTypes) CHECK(parse_kv_type(lanner::kernels::name(type)) == type);
+  CHECK_FALSE(parse_kv_type("q5").has_value());
+  CHECK_FALSE(parse_kv_type("").has_value());
 }

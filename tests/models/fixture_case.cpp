@@ -66,7 +66,7 @@ std::vector<float> Runner::on_host(const float* data, std::size_t count) {
 }
 
 cache::SequenceCache Runner::new_cache() const {
-  return cache::SequenceCache({.layers = model_->cache_layers(), .kv_dtype = DType::kF32},
+  return cache::SequenceCache({.layers = model_->cache_layers(), .kv_type = device::KvType::kF32},
                               cache::BlockPool(cache::BlockPool::kUnlimited, *ops_.memory));
 }
 

@@ -53,7 +53,7 @@ template <typename Check>
 void on_each_tale(Check&& check) {
   for (const char* name : {"tale-gemma4", "tale-qwen3_5"}) {
     CAPTURE(name);
-    Runner runner(fs::path(LANNER_MODELS_DIR) / name, tested_ops().back(), 2);
+    Runner runner(fs::path(LANNER_MODELS_DIR) / name, tested_ops().back(), 1);
     check(runner);
   }
 }
@@ -100,7 +100,7 @@ TEST_CASE("a prompt that starts from a stored snapshot gives the bits of a cold 
 }
 
 TEST_CASE("is_27: rows beyond the length of a cut sequence are never read") {
-  Runner runner(fs::path(LANNER_MODELS_DIR) / "tale-gemma4", device::cpu_ops(detect_isa()), 2);
+  Runner runner(fs::path(LANNER_MODELS_DIR) / "tale-gemma4", device::cpu_ops(detect_isa()), 1);
   const std::size_t layers = runner.model().cache_layers().size();
   for (std::size_t stored : {120U, 300U}) {  // inside the window of 128, and past it
     CAPTURE(stored);

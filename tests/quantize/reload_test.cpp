@@ -26,7 +26,7 @@ std::vector<float> logits_of(const fs::path& folder) {
   const device::Ops ops = device::cpu_ops(isa);
   device::Stream stream(device::cpu_kernels(isa), 2);
   const auto model = models::load_model(checkpoint, {.ops = ops, .pool = stream.pool()});
-  cache::SequenceCache cache({.layers = model->cache_layers(), .kv_dtype = DType::kF32});
+  cache::SequenceCache cache({.layers = model->cache_layers(), .kv_type = device::KvType::kF32});
   Arena arena;
   std::vector<TokenId> ids(80);
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<TokenId>(5 + i * 37 % 290);

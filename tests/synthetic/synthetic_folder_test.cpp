@@ -44,7 +44,7 @@ double logit_size(const std::filesystem::path& folder, device::Compute compute) 
   const engine::LoadedModel loaded(folder, {.isa = detect_isa(), .compute = compute, .threads = 1});
   device::Stream stream(device::cpu_kernels(loaded.ops().isa), 1);
   Arena arena;
-  cache::SequenceCache cache({.layers = loaded.model().cache_layers(), .kv_dtype = DType::kF32});
+  cache::SequenceCache cache({.layers = loaded.model().cache_layers(), .kv_type = device::KvType::kF32});
   const std::vector<TokenId> ids = {5, 300, 77, 1024, 9};
   const std::int32_t last = 4;
   const layers::Group group{.cache = &cache, .ids = ids, .wanted = {&last, 1}};

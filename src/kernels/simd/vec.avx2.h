@@ -23,6 +23,13 @@ inline Vec load(const std::uint16_t* from) {
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
 }
 
+/// Bits [Shift, Shift + width of Mask) of eight bytes, as floats.
+template <int Shift, int Mask>
+inline Vec load_bits(const std::uint8_t* from) {
+  const __m256i bytes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
+  return _mm256_cvtepi32_ps(_mm256_and_si256(_mm256_srli_epi32(bytes, Shift), _mm256_set1_epi32(Mask)));
+}
+
 inline __m256i first_lanes(std::size_t count) {
   alignas(32) static const std::int32_t kMask[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kMask + kLanes - count));

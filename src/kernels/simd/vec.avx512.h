@@ -25,6 +25,12 @@ inline Vec load(const std::uint16_t* from) {
   return widen_bf16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
 
+template <int Shift, int Mask>
+inline Vec load_bits(const std::uint8_t* from) {
+  const __m512i bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  return _mm512_cvtepi32_ps(_mm512_and_si512(_mm512_srli_epi32(bytes, Shift), _mm512_set1_epi32(Mask)));
+}
+
 inline __mmask16 first_lanes(std::size_t count) { return static_cast<__mmask16>((1U << count) - 1); }
 
 inline Vec load_first(const float* from, std::size_t count) {

@@ -20,6 +20,15 @@ inline void store(float* to, Vec v) { vst1q_f32(to, v); }
 
 inline Vec load(const std::uint16_t* from) { return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(from), 16)); }
 
+template <int Shift, int Mask>
+inline Vec load_bits(const std::uint8_t* from) {
+  std::uint32_t word;
+  __builtin_memcpy(&word, from, sizeof word);
+  uint32x4_t bytes = vmovl_u16(vget_low_u16(vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(word)))));
+  if constexpr (Shift > 0) bytes = vshrq_n_u32(bytes, Shift);
+  return vcvtq_f32_u32(vandq_u32(bytes, vdupq_n_u32(Mask)));
+}
+
 inline Vec load_first(const float* from, std::size_t count) {
   float lanes[kLanes] = {};
   for (std::size_t i = 0; i < count; ++i) lanes[i] = from[i];
