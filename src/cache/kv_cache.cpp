@@ -88,6 +88,20 @@ void KvCache::retire(std::size_t length) {
   first_block_ += expired;
 }
 
+SavedLayer KvCache::saved() const {
+  return {.entries = 0,
+          .blocks = blocks_,
+          .content_bytes = std::vector<std::size_t>(blocks_.size(), 2 * side_bytes())};
+}
+
+void KvCache::restore(std::size_t length, std::vector<BlockRef> blocks) {
+  first_block_ = visible_from(length) / kKvBlock;
+  blocks_ = std::move(blocks);
+  key_blocks_.resize(blocks_.size());
+  value_blocks_.resize(blocks_.size());
+  for (std::size_t index = 0; index < blocks_.size(); ++index) place(index);
+}
+
 void KvCache::visit_blocks(const BlockVisitor& visit) const {
   for (const BlockRef& block : blocks_) visit(block);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cache/block_pool.h"
+#include "cache/saved_layer.h"
 #include "core/tensor.h"
 #include "device/ops.h"
 
@@ -54,6 +55,10 @@ class KvCache {
   /// Lets go of blocks no query at or after `length` can see. Positions from `length` on stay writable.
   void retire(std::size_t length);
   void visit_blocks(const BlockVisitor& visit) const;
+  SavedLayer saved() const;
+  /// Takes over the blocks of a snapshot of `length` positions, as many and as large as saved_block_bytes()
+  /// says.
+  void restore(std::size_t length, std::vector<BlockRef> blocks);
   std::size_t size_bytes() const;
 
  private:

@@ -17,17 +17,22 @@ RecurrentCache::RecurrentCache(const RecurrentSpec& spec, const BlockPool& pool)
       slot_{.state = pool.take(state_bytes()), .entries = nullptr, .count = 0},
       conv_(pool.take(conv_bytes(0))) {}
 
-std::size_t RecurrentCache::state_bytes() const {
-  return spec_.value_heads * spec_.key_dim * spec_.value_dim * sizeof(float);
+RecurrentSizes recurrent_sizes(const RecurrentSpec& spec) {
+  const std::size_t row = spec.conv_channels() * sizeof(float);
+  return {.state_bytes = spec.value_heads * spec.key_dim * spec.value_dim * sizeof(float),
+          .entry_bytes = (spec.key_heads * spec.key_dim + spec.value_heads * (spec.value_dim + 1)) *
+                         kDeltaChunk * sizeof(float),
+          .conv_bytes = (spec.taps - 1) * row,
+          .conv_row_bytes = row};
 }
 
-std::size_t RecurrentCache::entry_bytes() const {
-  return (spec_.key_heads * spec_.key_dim + spec_.value_heads * (spec_.value_dim + 1)) * kDeltaChunk *
-         sizeof(float);
-}
+std::size_t RecurrentCache::state_bytes() const { return recurrent_sizes(spec_).state_bytes; }
+
+std::size_t RecurrentCache::entry_bytes() const { return recurrent_sizes(spec_).entry_bytes; }
 
 std::size_t RecurrentCache::conv_bytes(std::size_t draft_rows) const {
-  return (spec_.taps - 1 + draft_rows) * spec_.conv_channels() * sizeof(float);
+  const RecurrentSizes sizes = recurrent_sizes(spec_);
+  return sizes.conv_bytes + draft_rows * sizes.conv_row_bytes;
 }
 
 float* RecurrentCache::entry_values(const Slot& slot) const {
@@ -211,6 +216,23 @@ void RecurrentCache::visit_blocks(const BlockVisitor& visit) const {
   for (const BlockRef* block :
        {&slot_.state, &slot_.entries, &previous_.state, &previous_.entries, &next_state_, &conv_})
     if (*block) visit(*block);
+}
+
+SavedLayer RecurrentCache::saved() const {
+  SavedLayer layer{.entries = slot_.count,
+                   .blocks = {slot_.state, conv_},
+                   .content_bytes = {state_bytes(), conv_bytes(0)}};
+  if (slot_.count == 0) return layer;
+  layer.blocks.push_back(slot_.entries);
+  layer.content_bytes.push_back(entry_bytes());
+  return layer;
+}
+
+void RecurrentCache::restore(SavedLayer layer) {
+  slot_ = {.state = layer.blocks[0],
+           .entries = layer.entries > 0 ? layer.blocks[2] : nullptr,
+           .count = layer.entries};
+  conv_ = layer.blocks[1];
 }
 
 std::size_t RecurrentCache::size_bytes() const {

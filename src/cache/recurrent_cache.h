@@ -8,10 +8,20 @@
 #include "cache/block_pool.h"
 #include "cache/kv_cache.h"
 #include "cache/layer_spec.h"
+#include "cache/saved_layer.h"
 #include "core/tensor.h"
 #include "device/ops.h"
 
 namespace lanner::cache {
+
+/// Bytes of the parts of a recurrent layer.
+struct RecurrentSizes {
+  std::size_t state_bytes = 0;
+  std::size_t entry_bytes = 0;  ///< of a chunk's 64 rows
+  std::size_t conv_bytes = 0;   ///< without a draft's rows
+  std::size_t conv_row_bytes = 0;
+};
+RecurrentSizes recurrent_sizes(const RecurrentSpec& spec);
 
 class RecurrentCache;
 
@@ -73,6 +83,10 @@ class RecurrentCache {
   /// S [Hv, dk, dv] after every appended row, written to out.
   void read_state(const device::Ops& ops, device::Stream& stream, float* out) const;
   void visit_blocks(const BlockVisitor& visit) const;
+  /// State, convolution rows and, where there are any, entries.
+  SavedLayer saved() const;
+  /// Takes over what saved() gave, in blocks as large as saved_block_bytes() says.
+  void restore(SavedLayer layer);
   std::size_t size_bytes() const;
 
  private:

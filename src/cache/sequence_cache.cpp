@@ -116,6 +116,42 @@ SequenceCache SequenceCache::fork_at(std::size_t length) const {
   return SequenceCache(std::move(layers), length);
 }
 
+std::vector<SavedLayer> SequenceCache::saved() const {
+  const SequenceCache whole = fork();
+  std::vector<SavedLayer> layers;
+  for (const LayerCache& layer : whole.layers_) {
+    layers.emplace_back();
+    if (const auto* kv = std::get_if<KvCache>(&layer)) layers.back() = kv->saved();
+    if (const auto* recurrent = std::get_if<RecurrentCache>(&layer)) layers.back() = recurrent->saved();
+  }
+  return layers;
+}
+
+SequenceCache SequenceCache::restored(const CacheSpec& spec, const BlockPool& pool, std::size_t length,
+                                      std::vector<SavedLayer> layers) {
+  SequenceCache cache(spec, pool);
+  if (layers.size() != spec.layers.size())
+    throw Error(ErrorKind::kCorrupt,
+                fmt::format("the snapshot has {} layers, the model {}", layers.size(), spec.layers.size()));
+  for (std::size_t index = 0; index < layers.size(); ++index) {
+    SavedLayer& layer = layers[index];
+    const bool fits = entries_fit(spec.layers[index], length, layer.entries) &&
+                      std::ranges::equal(layer.blocks, saved_block_bytes(spec, index, length, layer.entries),
+                                         {}, [](const BlockRef& block) { return block->size_bytes(); });
+    if (!fits)
+      throw Error(
+          ErrorKind::kCorrupt,
+          fmt::format("layer {} of the snapshot has {} blocks and {} entries, which is not what the model "
+                      "keeps after {} positions",
+                      index, layer.blocks.size(), layer.entries, length));
+    if (auto* kv = std::get_if<KvCache>(&cache.layers_[index])) kv->restore(length, std::move(layer.blocks));
+    if (auto* recurrent = std::get_if<RecurrentCache>(&cache.layers_[index]))
+      recurrent->restore(std::move(layer));
+  }
+  cache.length_ = length;
+  return cache;
+}
+
 void SequenceCache::visit_blocks(const BlockVisitor& visit) const {
   for (const LayerCache& layer : layers_) {
     if (const auto* kv = std::get_if<KvCache>(&layer)) kv->visit_blocks(visit);

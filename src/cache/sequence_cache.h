@@ -10,6 +10,7 @@
 #include "cache/kv_cache.h"
 #include "cache/layer_spec.h"
 #include "cache/recurrent_cache.h"
+#include "cache/saved_layer.h"
 
 namespace lanner::cache {
 
@@ -63,6 +64,13 @@ class SequenceCache {
   /// A sequence of the first `length` positions, in the same memory. Throws Error kInternal unless
   /// can_truncate(length), and while a draft is open.
   SequenceCache fork_at(std::size_t length) const;
+  /// Its content, layer by layer, in blocks that it goes on holding. Throws Error kInternal while a draft is
+  /// open.
+  std::vector<SavedLayer> saved() const;
+  /// A sequence with the content that saved() gave, of `length` positions. Throws Error kCorrupt naming the
+  /// layer when blocks or entries are not what the spec asks for (saved_block_bytes); kOutOfMemory.
+  static SequenceCache restored(const CacheSpec& spec, const BlockPool& pool, std::size_t length,
+                                std::vector<SavedLayer> layers);
   void visit_blocks(const BlockVisitor& visit) const;
   /// Bytes of every block it holds, shared ones included.
   std::size_t size_bytes() const;

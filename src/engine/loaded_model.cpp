@@ -28,6 +28,7 @@ cache::CacheSpec cache_spec(const io::Checkpoint& checkpoint, const models::Mode
 
 LoadedModel::LoadedModel(const std::filesystem::path& folder, const LoadOptions& options)
     : checkpoint_(folder),
+      options_(options),
       ops_(options.cuda ? device::cuda_ops(*options.cuda) : device::cpu_ops(options.isa)),
       model_(load_model(checkpoint_, ops_, options)),
       cache_spec_(lanner::engine::cache_spec(checkpoint_, *model_, options)),

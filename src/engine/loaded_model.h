@@ -32,6 +32,8 @@ class LoadedModel {
   LoadedModel(const std::filesystem::path& folder, const LoadOptions& options);
 
   const io::Checkpoint& checkpoint() const { return checkpoint_; }
+  /// How it was loaded.
+  const LoadOptions& options() const { return options_; }
   const device::Ops& ops() const { return ops_; }
   const models::Model& model() const { return *model_; }
   /// What a sequence of this model keeps.
@@ -44,6 +46,7 @@ class LoadedModel {
 
  private:
   io::Checkpoint checkpoint_;
+  LoadOptions options_;
   device::Ops ops_;
   std::unique_ptr<models::Model> model_;
   cache::CacheSpec cache_spec_;
