@@ -31,7 +31,7 @@ io::Json layer_facts(const engine::LayerKinds& kinds) {
 io::Json cache_facts(const std::vector<cache::LayerSpec>& layers) {
   const engine::SequenceBytes bytes = engine::sequence_bytes(layers, sizeof(std::uint16_t));
   const std::size_t window = engine::layer_kinds(layers).window;
-  return {{"element", "f32"},
+  return {{"element", "bf16"},
           {"bytes_per_token", bytes.per_token},
           {"sliding_bytes_per_token", bytes.sliding_per_token},
           {"sliding_bytes_full", bytes.sliding_per_token * window},

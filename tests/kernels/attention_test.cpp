@@ -148,9 +148,9 @@ TEST_CASE("attention: every variant matches the reference over head sizes, group
   for (const Shape& shape : shapes)
     for (KvType type : kTypes)
       for (const Range& range : ranges) {
-        const bool slow = std::size_t(range.first + range.rows) * std::size_t(range.rows) * shape.q_heads *
-                              shape.head_dim >
-                          2'000'000;
+        const bool slow =
+            std::size_t(range.first + range.rows) * std::size_t(range.rows) * shape.q_heads * shape.head_dim >
+            2'000'000;
         if (slow && type != KvType::kF32) continue;
         const Problem problem = causal(shape, type, 0, range.first, range.rows, range.window);
         const auto want = problem.run(attention_reference, problem.rows(), shape.q_heads);
