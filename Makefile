@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
 
-.PHONY: help build run test test-cuda bench bench-check format lint asan tsan fuzz aarch64 install clean
+.PHONY: help build run test test-cuda bench bench-check format lint asan tsan fuzz aarch64 web install clean
 
 help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -60,6 +60,11 @@ aarch64: ## cross build for 64-bit Arm, tests in qemu
 	@tools/install_packages build test arm
 	@tools/build_target aarch64 all
 	@tools/run_tests aarch64
+
+web: ## build and test the chat page (needs Node.js; the program does not)
+	@[ -d web/node_modules ] || npm ci --prefix web --silent
+	@npm run build --prefix web --silent
+	@tools/test_web
 
 install: build ## program, embedded models and shell completions under PREFIX=/usr/local (DESTDIR is respected)
 	@cmake --install build/release --prefix $(PREFIX)

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+import { memo } from 'preact/compat';
+import { useRef } from 'preact/hooks';
+import { MarkdownRenderer, type Block } from '../markdown/render';
+import { copyText } from './clipboard';
+
+const BlockView = memo(
+  ({ block }: { block: Block }) => <div class="block" dangerouslySetInnerHTML={{ __html: block.html }} />,
+  (before, after) => before.block.html === after.block.html,
+);
+
+function onClick(event: MouseEvent): void {
+  const button = (event.target as Element).closest('.code-copy');
+  const code = button?.closest('.code')?.querySelector('pre')?.textContent;
+  if (code) void copyText(code.replace(/\n$/, ''));
+}
+
+/** Rendered again only when its text changed. */
+export const Markdown = memo(function Markdown({ text }: { text: string }) {
+  const renderer = useRef<MarkdownRenderer | null>(null);
+  renderer.current ??= new MarkdownRenderer();
+  return (
+    <div class="markdown" onClick={onClick}>
+      {renderer.current.blocks(text).map((block) => (
+        <BlockView key={block.key} block={block} />
+      ))}
+    </div>
+  );
+});
