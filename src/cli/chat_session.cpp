@@ -145,27 +145,28 @@ std::size_t ChatSession::context() const {
   return options_.sampling.context > 0 ? std::min(whole, options_.sampling.context) : whole;
 }
 
-std::vector<TokenId> ChatSession::encode() const {
+engine::ChatPrompt ChatSession::encode() const {
   text::ChatInput input{.tools = tools_, .thinking = thinking_};
   if (!system_.empty()) input.messages.push_back({{"role", "system"}, {"content", system_}});
   input.messages.insert(input.messages.end(), messages_.begin(), messages_.end());
-  return model_->text().encode_chat(input);
+  return engine::encode_chat_prompt(model_->text(), input);
 }
 
 ChatSession::Next ChatSession::answer() {
-  std::vector<TokenId> prompt = encode();
-  if (prompt.size() >= context())
+  engine::ChatPrompt prompt = encode();
+  if (prompt.ids.size() >= context())
     throw Error(
         ErrorKind::kInvalidArgument,
         fmt::format("the conversation has {} tokens and the context holds {}; /reset starts anew, /save "
                     "FILE keeps what was said",
-                    prompt.size(), context()));
+                    prompt.ids.size(), context()));
   return answer_prompt(std::move(prompt));
 }
 
-ChatSession::Next ChatSession::answer_prompt(std::vector<TokenId> prompt) {
-  const std::size_t prompt_tokens = prompt.size();
-  engine::Request request = answer_request(options_.sampling, std::move(prompt), *model_);
+ChatSession::Next ChatSession::answer_prompt(engine::ChatPrompt prompt) {
+  const std::size_t prompt_tokens = prompt.ids.size();
+  engine::Request request = answer_request(options_.sampling, std::move(prompt.ids), *model_);
+  request.checkpoints = std::move(prompt.checkpoints);
   request.sampling =
       sampling_options(options_.sampling, model_->defaults(), model_->tokenizer().vocab_size(), seed_);
   request.sampling.seed = seed_;

@@ -9,6 +9,7 @@
 
 #include "cli/answer_statistics.h"
 #include "cli/chat_command.h"
+#include "engine/chat_prompt.h"
 #include "engine/engine.h"
 #include "text/chat_template.h"
 
@@ -37,13 +38,13 @@ class ChatSession {
   Next regenerate();
   /// Generates the next assistant message and appends it.
   Next answer();
-  Next answer_prompt(std::vector<TokenId> prompt);
+  Next answer_prompt(engine::ChatPrompt prompt);
   void keep(const text::ParsedOutput& answer);
   void set_thinking(const std::string& argument);
   void save(const std::string& file) const;
   void load(const std::string& file);
   void say(const std::string& text);
-  std::vector<TokenId> encode() const;
+  engine::ChatPrompt encode() const;
   std::size_t context() const;
 
   const ChatOptions& options_;

@@ -13,8 +13,8 @@
 namespace lanner::cli {
 namespace {
 
-std::vector<TokenId> prompt_ids(const RunOptions& options, const engine::LoadedModel& model,
-                                const std::string& text, const nlohmann::ordered_json& tools) {
+std::vector<TokenId> encode_prompt(const RunOptions& options, const engine::LoadedModel& model,
+                                   const std::string& text, const nlohmann::ordered_json& tools) {
   if (options.raw) return model.encode_plain(text);
   text::ChatInput input{.tools = tools, .thinking = options.chat.thinking};
   if (!options.chat.system.empty())
@@ -90,7 +90,7 @@ int run_command(const RunOptions& options, Console& console) {
   const engine::SamplingOptions sampling =
       sampling_options(options.sampling, model->defaults(), model->tokenizer().vocab_size(), random_seed());
   engine::Request request =
-      answer_request(options.sampling, prompt_ids(options, *model, text, tools), *model);
+      answer_request(options.sampling, encode_prompt(options, *model, text, tools), *model);
   request.sampling = sampling;
   request.form = options.raw ? engine::AnswerForm::kPlain : engine::AnswerForm::kChat;
   request.tools = tools;

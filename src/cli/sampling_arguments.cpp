@@ -151,6 +151,7 @@ engine::SamplingOptions sampling_options(const SamplingArguments& arguments,
       options.presence_penalty = options.frequency_penalty = 0;
     }
     options.penalty_window = static_cast<std::size_t>(std::max<std::int64_t>(0, *arguments.repeat_last_n));
+    options.presence_window = options.frequency_window = options.penalty_window;
   }
   for (const auto& [id, bias] : arguments.logit_bias) {
     if (static_cast<std::size_t>(id) >= vocabulary)

@@ -65,9 +65,9 @@ std::size_t CacheBudget::longest_fitting(std::size_t tokens) const {
   return low;
 }
 
-bool CacheBudget::reserve(std::size_t before, std::size_t after) {
+bool CacheBudget::reserve(std::size_t before, std::size_t after, std::size_t other_bytes) {
   const std::size_t without = reserved_bytes_ - needed_bytes(before);
-  if (without + needed_bytes(after) > total_bytes_) return false;
+  if (without + needed_bytes(after) + other_bytes > total_bytes_) return false;
   reserved_bytes_ = without + needed_bytes(after);
   return true;
 }

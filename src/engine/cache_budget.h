@@ -22,8 +22,12 @@ class CacheBudget {
   std::size_t reserved_bytes() const { return reserved_bytes_; }
 
   /// Changes a sequence's reservation from `before` to `after` tokens (0 = none). False, and no change, when
-  /// the memory does not hold it.
-  bool reserve(std::size_t before, std::size_t after);
+  /// the memory does not hold it beside `other_bytes`.
+  bool reserve(std::size_t before, std::size_t after, std::size_t other_bytes);
+  /// Whether reserve() could succeed with nothing beside.
+  bool could_reserve(std::size_t before, std::size_t after) const {
+    return reserved_bytes_ - needed_bytes(before) + needed_bytes(after) <= total_bytes_;
+  }
   void release(std::size_t tokens);
 
  private:

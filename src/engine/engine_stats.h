@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cache/prefix_store.h"
 #include "engine/draft_depth.h"
 
 namespace lanner::engine {
@@ -15,7 +16,10 @@ struct EngineStats {
   std::size_t waiting = 0;            ///< sequences
   std::size_t queued = 0;             ///< requests that have not started
   std::size_t cache_bytes = 0;        ///< set aside for running sequences
-  std::size_t cache_total_bytes = 0;  ///< for all of them
+  std::size_t cache_total_bytes = 0;  ///< for them and the prefix store
+  std::size_t used_bytes = 0;         ///< in blocks of caches and snapshots, each counted once
+  std::size_t peak_bytes = 0;         ///< the most of it so far
+  cache::PrefixStoreStats prefixes;
 
   std::uint64_t steps = 0;
   std::uint64_t computed_prompt_tokens = 0;  ///< rows of prompts and replays

@@ -4,11 +4,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "cache/checkpoint.h"
 #include "core/token.h"
 #include "engine/answer_parser.h"
 #include "engine/sampling_options.h"
@@ -22,11 +25,29 @@ enum class EndOfText : std::uint8_t {
   kBanned,  ///< are never chosen
 };
 
+/// A beginning of a prompt that other prompts are likely to share.
+struct PrefixCheckpoint {
+  std::size_t tokens = 0;
+  cache::CheckpointClass kind = cache::CheckpointClass::kUser;
+
+  bool operator==(const PrefixCheckpoint&) const = default;
+};
+
 /// What a request takes from and leaves in the prefix store.
 struct PrefixUse {
   bool read = true;
   bool write = true;
 };
+
+/// How many tokens are guessed.
+enum class DraftRule : std::uint8_t {
+  kAdaptive,  ///< as many as pay, from measured times and how often guesses were right
+  kFixed,     ///< always as many as allowed
+};
+
+/// Guesses at most `count` tokens that may follow `text`, for callers that know what is likely to come.
+/// Called on the engine's thread.
+using DraftSource = std::function<std::vector<TokenId>(std::span<const TokenId> text, std::size_t count)>;
 
 /// A prompt to continue, and how.
 struct Request {
@@ -47,11 +68,13 @@ struct Request {
   nlohmann::ordered_json tools = nullptr;  ///< declared tools in OpenAI form, or null
   ConstraintFactory constraint = {};       ///< empty = none
   std::size_t draft_tokens = 0;            ///< guess at most that many tokens ahead; changes no result
-  int priority = 0;                        ///< higher first
+  DraftRule draft_rule = DraftRule::kAdaptive;
+  DraftSource draft_source = {};                                ///< empty = repetitions in the text itself
+  int priority = 0;                                             ///< higher first
   std::optional<std::chrono::milliseconds> timeout = {};        ///< from submission to the end
   std::optional<std::chrono::milliseconds> queue_timeout = {};  ///< from submission to the start
-  /// Prompt lengths at which later requests may branch off: after the system part, after the last user turn.
-  std::vector<std::size_t> checkpoints = {};
+  /// Where later requests may part from this one: after the system part, after the last user turn.
+  std::vector<PrefixCheckpoint> checkpoints = {};
   PrefixUse prefix = {};
 };
 

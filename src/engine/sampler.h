@@ -2,50 +2,64 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/token.h"
+#include "engine/penalties.h"
 #include "engine/sampling_options.h"
+#include "engine/survivors.h"
 
 namespace lanner::engine {
 
-/// Ids that may never be chosen: rows of a padded table that no token owns, and those a checkpoint
-/// suppresses.
+/// Ids with a part of their own in every choice.
 struct TokenLimits {
-  std::size_t vocabulary = 0;  ///< ids at or above this have no token
-  std::vector<TokenId> suppressed;
+  std::size_t vocabulary = 0;                        ///< ids at or above this have no token
+  std::vector<TokenId> suppressed = {};              ///< never chosen
+  std::vector<TokenId> xtc_exempt = {};              ///< never excluded by xtc: ends and line ends
+  std::shared_ptr<const DryBreakers> breakers = {};  ///< null = none
 };
 
-/// Chooses tokens. The choice is a pure function of options, logits, history and position: the same whatever
-/// else runs, and whatever was drawn before. Order: logit bias, limits, penalties, then greedy, or on
-/// log-probabilities at temperature 1: top_p, min_p, top_k, then a draw from softmax(l / temperature) (the
-/// order of mlx-lm). Ties go to the lower id everywhere.
+/// Chooses tokens. The choice is a pure function of options, logits, history and position, the same whatever
+/// else runs; mirostat and adaptive_p alone also remember their own choices. Order: logit bias, limits,
+/// penalties, DRY (up to here: adjust()); then greedy at temperature 0, or the profile's truncations and
+/// temperature and a draw from the softmax of what is left. Ties go to the lower id everywhere.
 class Sampler {
  public:
   Sampler(SamplingOptions options, TokenLimits limits);
 
-  /// Bias, limits and penalties, in place: what log-probabilities are told of. `history` is all tokens
-  /// before; `banned` are ids not allowed here. Throws Error kInternal when a logit is not a number.
-  void adjust(std::span<float> logits, std::span<const TokenId> history,
-              std::span<const TokenId> banned = {}) const;
-  /// The token for index `position` of the sequence from adjusted logits [V], which are scratch after the
-  /// call. At least one must be finite.
-  TokenId pick(std::span<float> logits, std::size_t position);
-  /// Both.
+  /// Bias, limits and penalties, in place: what log-probabilities are told of. `banned` are ids not allowed
+  /// here. Throws Error kInternal when a logit is not a number.
+  void adjust(std::span<float> logits, const History& history, std::span<const TokenId> banned = {}) const;
+  /// The token that follows `history` from adjusted logits [V], which are scratch after the call. Throws
+  /// Error kInvalidArgument when none is possible.
+  TokenId pick(std::span<float> logits, const History& history);
+  /// Both, for a sequence of which nothing is known but that `position` tokens came before.
   TokenId choose(std::span<float> logits, std::span<const TokenId> history, std::size_t position);
 
   const SamplingOptions& options() const { return options_; }
 
  private:
+  /// What one choice depends on besides the logits.
+  struct Place {
+    std::size_t position = 0;   ///< of the token in its sequence
+    std::size_t generated = 0;  ///< tokens generated before it
+  };
+
   void apply_limits(std::span<float> logits) const;
-  void apply_penalties(std::span<float> logits, std::span<const TokenId> history) const;
-  void keep_likely(std::span<float> logits);
-  TokenId draw(std::span<const float> logits, std::size_t position) const;
+  float temperature_at(std::size_t generated) const;
+  TokenId choose_from(std::span<float> logits, const Place& place);
+  void run_step(SamplerStep step, Survivors& survivors, const Place& place, float& temperature) const;
+  TokenId draw_mirostat(Survivors& survivors, const Place& place);
+  TokenId draw_adaptive(Survivors& survivors, const Place& place);
+  TokenId draw(std::span<const float> values, float temperature, std::size_t position) const;
 
   SamplingOptions options_;
   TokenLimits limits_;
-  std::vector<TokenId> order_;  ///< surviving ids, most likely first
+  double mirostat_mu_ = 0;
+  double adaptive_sum_ = 0;
+  double adaptive_weight_ = 0;
 };
 
 /// Index of the largest value; ties: the lowest. Throws Error kInternal when a value is not a number.

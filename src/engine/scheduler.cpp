@@ -27,6 +27,7 @@ Scheduler::Scheduler(const LoadedModel& model, const EngineOptions& options)
       budget_(cache_spec_, options.max_step_tokens,
               options.cache_bytes ? *options.cache_bytes : default_cache_bytes()),
       pool_(cache::BlockPool::kUnlimited, *model.ops().memory),
+      prefixes_(model, options, options.prefix_bytes.value_or(budget_.total_bytes() / 2)),
       runner_(model, options.threads) {}
 
 void Scheduler::add(const std::shared_ptr<Ticket>& ticket) {
@@ -95,19 +96,31 @@ void Scheduler::fail(Ticket& ticket, Failure failure) {
   endings_.push_back({ticket.channel, std::move(failure)});
 }
 
+bool Scheduler::can_start(Sequence& sequence) {
+  if (running_.size() >= options_.max_sequences) return false;
+  const std::size_t limit = sequence.ticket().token_limit;
+  const std::size_t ahead = options_.headroom_tokens.value_or(limit);
+  return reserve(sequence, std::min(limit, sequence.tokens().size() + ahead));
+}
+
 void Scheduler::admit() {
-  while (!waiting_.empty() && running_.size() < options_.max_sequences) {
+  while (!waiting_.empty()) {
     Sequence& next = *waiting_.front();
-    if (!next.ticket().channel->has_room()) return;  // they are last: nobody else waits
-    const std::size_t limit = next.ticket().token_limit;
-    const std::size_t ahead = options_.headroom_tokens.value_or(limit);
-    const std::size_t tokens = std::min(limit, next.tokens().size() + ahead);
-    if (!budget_.reserve(0, tokens)) return;
-    next.reserved_tokens = tokens;
+    if (!next.ticket().channel->has_room() || !can_start(next)) return;
+    next.cache.emplace(first_caches(next));
     Owned sequence = std::move(waiting_.front());
     waiting_.erase(waiting_.begin());
     start(std::move(sequence));
   }
+}
+
+cache::SequenceCache Scheduler::first_caches(Sequence& sequence) {
+  std::optional<cache::SequenceCache> found = prefixes_.find(sequence);
+  if (!found) return cache::SequenceCache(cache_spec_, pool_);
+  stats_.cached_prompt_tokens += found->length();
+  Ticket& ticket = sequence.ticket();
+  if (!ticket.has_started) ticket.timings.cached_tokens = std::min(found->length(), sequence.prompt_size());
+  return std::move(*found);
 }
 
 void Scheduler::start(Owned sequence) {
@@ -117,7 +130,6 @@ void Scheduler::start(Owned sequence) {
     ticket.started = Clock::now();
     --stats_.queued;
   }
-  sequence->cache.emplace(cache_spec_, pool_);
   running_.push_back(std::move(sequence));
 }
 
@@ -143,6 +155,7 @@ void Scheduler::deliver(Sequence& sequence) {
 /// Takes a sequence that ended, or whose request did, out of the engine.
 void Scheduler::retire(Owned sequence) {
   Ticket& ticket = sequence->ticket();
+  if (sequence->cache && sequence->finished()) prefixes_.at_end(*sequence);
   budget_.release(sequence->reserved_tokens);
   std::vector<Owned> followers = std::move(sequence->followers);
   for (Owned& follower : followers) retire(std::move(follower));
@@ -177,10 +190,14 @@ void Scheduler::release_followers(Sequence& leader) {
   std::vector<Owned> followers = std::move(leader.followers);
   for (Owned& follower : followers) {
     deliver(*follower);
-    if (follower->finished())
+    if (follower->finished()) {
       retire(std::move(follower));
-    else
+    } else if (leader.computed() == leader.prompt_size() && can_start(*follower)) {
+      follower->cache.emplace(leader.cache->fork());
+      start(std::move(follower));
+    } else {
       wait(std::move(follower));
+    }
   }
 }
 
@@ -208,6 +225,7 @@ void Scheduler::settle(std::vector<StepWork>& works) {
       ++stats_.drafted[i];
       if (sequence.computed() > work.begin + work.rows() - work.guesses + i) ++stats_.accepted[i];
     }
+    prefixes_.after_step(sequence);
     deliver(sequence);
     if (sequence.tokens().size() > sequence.prompt_size() || sequence.finished()) release_followers(sequence);
   }
@@ -247,6 +265,9 @@ EngineStats Scheduler::stats() const {
   stats.waiting = waiting_.size();
   stats.cache_bytes = budget_.reserved_bytes();
   stats.cache_total_bytes = budget_.total_bytes();
+  stats.used_bytes = pool_.used_bytes();
+  stats.peak_bytes = pool_.peak_bytes();
+  stats.prefixes = prefixes_.stats();
   return stats;
 }
 

@@ -13,6 +13,7 @@
 #include "engine/engine_options.h"
 #include "engine/engine_stats.h"
 #include "engine/loaded_model.h"
+#include "engine/prefix_reuse.h"
 #include "engine/sequence.h"
 #include "engine/step_cost.h"
 #include "engine/step_runner.h"
@@ -62,7 +63,9 @@ class Scheduler {
   void expire(Ticket& ticket, Clock::time_point now);
   void fail(Ticket& ticket, Failure failure);
   void admit();
+  bool can_start(Sequence& sequence);
   void start(Owned sequence);
+  cache::SequenceCache first_caches(Sequence& sequence);
   void wait(Owned sequence);
   void retire(Owned sequence);
   void remove_over(std::vector<Owned>& sequences);
@@ -78,6 +81,7 @@ class Scheduler {
   std::optional<StepWork> prompt_work(Sequence& sequence, std::size_t most_rows) const;
   std::size_t prompt_share(std::size_t rows) const;
   std::size_t draft_depth(Sequence& sequence, std::size_t generating);
+  bool reserve(Sequence& sequence, std::size_t tokens);
   bool try_reserve(Sequence& sequence, std::size_t tokens);
   bool make_room(Sequence& sequence, std::size_t tokens);
   Sequence* find_victim(const Sequence& urgent);
@@ -89,6 +93,7 @@ class Scheduler {
   const cache::CacheSpec cache_spec_;
   CacheBudget budget_;
   cache::BlockPool pool_;
+  PrefixReuse prefixes_;
   StepRunner runner_;
   StepCost cost_;
   std::vector<Owned> running_;

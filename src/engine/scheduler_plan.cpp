@@ -50,6 +50,7 @@ void Scheduler::plan_generating(std::vector<StepWork>& works, std::vector<Sequen
 }
 
 std::size_t Scheduler::draft_depth(Sequence& sequence, std::size_t generating) {
+  if (sequence.request().draft_rule == DraftRule::kFixed) return sequence.most_guesses();
   return sequence.depth.choose(sequence.most_guesses(), sequence.tokens().size(),
                                [&](std::size_t rows) { return cost_.predict_ms(generating - 1 + rows); });
 }
@@ -113,8 +114,7 @@ std::optional<StepWork> Scheduler::prompt_work(Sequence& sequence, std::size_t m
   const std::size_t begin = sequence.computed();
   // Pieces end on the grid of pieces, where a checkpoint is wanted, and where the text ends.
   std::size_t end = std::min(tokens.size(), (begin / options_.prefill_chunk + 1) * options_.prefill_chunk);
-  for (std::size_t checkpoint : sequence.request().checkpoints)
-    if (checkpoint > begin) end = std::min(end, checkpoint);
+  end = std::min(end, prefixes_.next_checkpoint(sequence, begin));
   if (end - begin > most_rows) end = (begin + most_rows) / kGrid * kGrid;
   if (end <= begin) return std::nullopt;
 
@@ -137,11 +137,16 @@ bool Scheduler::try_reserve(Sequence& sequence, std::size_t tokens) {
   const std::size_t limit = sequence.ticket().token_limit;
   const std::size_t ahead = std::min(limit, tokens + options_.headroom_tokens.value_or(limit));
   for (std::size_t wanted : {ahead, tokens})
-    if (budget_.reserve(sequence.reserved_tokens, wanted)) {
-      sequence.reserved_tokens = wanted;
-      return true;
-    }
+    if (reserve(sequence, wanted)) return true;
   return false;
+}
+
+bool Scheduler::reserve(Sequence& sequence, std::size_t tokens) {
+  if (!budget_.could_reserve(sequence.reserved_tokens, tokens)) return false;
+  while (!budget_.reserve(sequence.reserved_tokens, tokens, prefixes_.size_bytes()))
+    if (!prefixes_.evict_one()) return false;
+  sequence.reserved_tokens = tokens;
+  return true;
 }
 
 bool Scheduler::make_room(Sequence& sequence, std::size_t tokens) {

@@ -16,7 +16,13 @@ constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 Sampler make_sampler(const LoadedModel& model, const Request& request, std::size_t choice) {
   SamplingOptions options = request.sampling;
   options.choice = static_cast<std::uint32_t>(choice);
-  return {options, {.vocabulary = model.tokenizer().vocab_size(), .suppressed = model.defaults().suppressed}};
+  const text::Tokenizer& tokenizer = model.tokenizer();
+  TokenLimits limits{.vocabulary = tokenizer.vocab_size(), .suppressed = model.defaults().suppressed};
+  limits.xtc_exempt = model.defaults().stop_ids;
+  for (TokenId id : tokenizer.encode("\n")) limits.xtc_exempt.push_back(id);
+  if (options.dry.multiplier != 0)
+    limits.breakers = std::make_shared<const DryBreakers>(tokenizer, options.dry.breakers);
+  return {std::move(options), std::move(limits)};
 }
 
 }  // namespace
@@ -55,7 +61,9 @@ std::vector<TokenId> Sequence::propose(std::size_t depth) {
     known.resize(std::min(known.size(), cache::SequenceCache::kMaxDraft - 1));
     return known;
   }
-  std::vector<TokenId> guesses = drafter_.propose(tokens_, depth);
+  std::vector<TokenId> guesses =
+      request().draft_source ? request().draft_source(tokens_, depth) : drafter_.propose(tokens_, depth);
+  guesses.resize(std::min(guesses.size(), depth));
   if (constraint_ == nullptr || text_.in_reasoning()) return guesses;
   std::size_t allowed = 0;
   while (allowed < guesses.size() && constraint_->accept(guesses[allowed])) ++allowed;
@@ -80,7 +88,8 @@ void Sequence::decide(std::span<float> logits) {
   const bool ends_banned = generated() < request().min_tokens;
   std::vector<TokenId> banned = banned_;
   if (ends_banned) banned.insert(banned.end(), stop_ids_.begin(), stop_ids_.end());
-  sampler_.adjust(logits, tokens_, banned);
+  const History history{.tokens = tokens_, .prompt_tokens = prompt_size()};
+  sampler_.adjust(logits, history, banned);
   std::vector<float> adjusted;
   if (request().top_logprobs) adjusted.assign(logits.begin(), logits.end());
 
@@ -89,7 +98,7 @@ void Sequence::decide(std::span<float> logits) {
     id = forced_.front();
     forced_.erase(forced_.begin());
   } else if (constraint_ == nullptr || text_.in_reasoning() || mask(logits)) {
-    id = sampler_.pick(logits, tokens_.size());
+    id = sampler_.pick(logits, history);
   }
   // Complete, and the ends it allows are banned: nothing can follow.
   if (!id) return end(FinishReason::kStop);

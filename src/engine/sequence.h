@@ -93,6 +93,7 @@ class Sequence {
   std::size_t reserved_tokens = 0;                   ///< for which memory is set aside
   std::uint64_t last_served = 0;                     ///< step that computed some of the prompt
   std::size_t skipped = 0;                           ///< steps that passed over the prompt since
+  std::optional<std::size_t> branch_point;           ///< where a checkpoint would have helped
   std::size_t prompt_logprobs_sent = 0;              ///< prompt tokens, from the first on
   std::vector<std::unique_ptr<Sequence>> followers;  ///< other choices, waiting for this one's prompt
   DraftDepth depth;

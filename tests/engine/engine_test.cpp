@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "engine/cache_budget.h"
 #include "engine/collected.h"
-#include "engine/tale_models.h"
+#include "engine/test_models.h"
 
 namespace lanner::engine {
 namespace {
@@ -19,7 +19,7 @@ using test::Collected;
 using test::kTaleNames;
 using test::tale;
 
-EngineOptions options(std::size_t sequences = 8) { return {.threads = 2, .max_sequences = sequences}; }
+EngineOptions options(std::size_t sequences = 8) { return {.max_sequences = sequences}; }
 
 Request plain(const LoadedModel& model, const std::string& text, std::size_t tokens) {
   return {.prompt = model.encode_plain(text),
@@ -122,6 +122,7 @@ TEST_CASE("guessing from the text's own past changes no token") {
       request.end_of_text = EndOfText::kBanned;
       const Collected want = collect(engine.require(request));
       request.draft_tokens = 6;
+      request.draft_rule = DraftRule::kFixed;
       const Collected got = collect(engine.require(request));
       CHECK(got.tokens() == want.tokens());
       CHECK(got.choices[0].content() == want.choices[0].content());

@@ -14,7 +14,7 @@
 namespace lanner::engine {
 namespace {
 
-constexpr TokenLimits kNoLimits{.vocabulary = 1000, .suppressed = {}};
+const TokenLimits kNoLimits{.vocabulary = 1000};
 
 TokenId choose(const SamplingOptions& options, std::vector<float> logits,
                std::span<const TokenId> history = {}, std::size_t position = 0,
@@ -111,7 +111,7 @@ TEST_CASE("penalties lower tokens of the window, a bias moves one") {
   CHECK(choose({.temperature = 0, .repetition_penalty = 2}, {-1.5F, -1, -9}, history) == 0);
   CHECK(choose({.temperature = 0, .presence_penalty = 1}, {1, 1.9F, 1.5F}, history) == 0);
   CHECK(choose({.temperature = 0, .frequency_penalty = 0.6F}, {0, 1, 0.5F}, history) == 0);
-  CHECK(choose({.temperature = 0, .presence_penalty = 1, .penalty_window = 2}, {1, 1.5F, 1.4F}, history) ==
+  CHECK(choose({.temperature = 0, .presence_penalty = 1, .presence_window = 2}, {1, 1.5F, 1.4F}, history) ==
         2);
   CHECK(choose({.temperature = 0, .logit_bias = {{0, 5}}}, {1, 1.9F, 1.5F}) == 0);
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "cache/prefix_store.h"
+#include "engine/engine_options.h"
+#include "engine/loaded_model.h"
+#include "engine/sequence.h"
+
+namespace lanner::engine {
+
+/// What sequences take from the prefix store and leave in it. A hit gives the bits that computing would have
+/// given.
+class PrefixReuse {
+ public:
+  PrefixReuse(const LoadedModel& model, const EngineOptions& options, std::size_t capacity_bytes);
+
+  /// Caches for the longest known beginning of the sequence's tokens; std::nullopt when there is none or the
+  /// request does not want it.
+  std::optional<cache::SequenceCache> find(Sequence& sequence);
+  /// Where a piece of the prompt that begins at `begin` must end at the latest, for a checkpoint.
+  std::size_t next_checkpoint(const Sequence& sequence, std::size_t begin) const;
+  /// Stores the caches as they stand when a checkpoint is due here.
+  void after_step(const Sequence& sequence);
+  /// Stores the caches of a sequence that ended.
+  void at_end(const Sequence& sequence);
+
+  bool evict_one() { return store_.evict_one(); }
+  std::size_t size_bytes() const { return store_.size_bytes(); }
+  cache::PrefixStoreStats stats() const { return store_.stats(); }
+
+ private:
+  /// The class of the checkpoint that is due when `sequence` has `length` tokens computed.
+  std::optional<cache::CheckpointClass> due(const Sequence& sequence, std::size_t length) const;
+  void insert(const Sequence& sequence, cache::CheckpointClass kind);
+
+  cache::PrefixKey key_;
+  std::size_t interval_;
+  cache::PrefixStore store_;
+};
+
+}  // namespace lanner::engine
