@@ -28,8 +28,9 @@ void CommandLine::add(const char* name, const char* summary, Options& options,
 
 CommandLine::CommandLine(const Environment& environment) {
   const ModelPlaces places{io::hub_folders(environment.hub), embedded_model_folders(environment)};
-  for (ModelArguments* model : {&run_.model, &chat_.model, &info_.model, &tokenize_.model, &perplexity_.model,
-                                &logits_.model, &quantize_.model, &synth_.model, &bench_.model})
+  for (ModelArguments* model :
+       {&run_.model, &chat_.model, &batch_.model, &info_.model, &tokenize_.model, &perplexity_.model,
+        &logits_.model, &quantize_.model, &synth_.model, &bench_.model})
     model->places = places;
   chat_.history = history_file(environment);
 
@@ -40,6 +41,7 @@ CommandLine::CommandLine(const Environment& environment) {
   app_.get_formatter()->column_width(34);
   add("run", "continue a prompt, once", run_, declare_run, run_command);
   add("chat", "talk with a model", chat_, declare_chat, chat_command);
+  add("batch", "answer every line of a file", batch_, declare_batch, batch_command);
   add("info", "what is in a checkpoint", info_, declare_info, info_command);
   add("tokenize", "text to token ids and back", tokenize_, declare_tokenize, tokenize_command);
   add("perplexity", "how well a model predicts a text", perplexity_, declare_perplexity, perplexity_command);

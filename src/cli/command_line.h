@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/batch_command.h"
 #include "cli/bench_command.h"
 #include "cli/chat_command.h"
 #include "cli/completion_command.h"
@@ -44,6 +45,7 @@ class CommandLine {
   std::function<int(Console&)> chosen_;
   RunOptions run_;
   ChatOptions chat_;
+  BatchOptions batch_;
   InfoOptions info_;
   TokenizeOptions tokenize_;
   PerplexityOptions perplexity_;
