@@ -78,6 +78,13 @@ void Scheduler::sweep() {
     }
     remove_over(*list);
   }
+  trim_prefixes();
+}
+
+/// What was stored may not crowd out what was promised to running sequences.
+void Scheduler::trim_prefixes() {
+  while (budget_.reserved_bytes() + prefixes_.size_bytes() > budget_.total_bytes() && prefixes_.evict_one()) {
+  }
 }
 
 void Scheduler::remove_over(std::vector<Owned>& sequences) {
@@ -230,6 +237,7 @@ void Scheduler::settle(std::vector<StepWork>& works) {
     if (sequence.tokens().size() > sequence.prompt_size() || sequence.finished()) release_followers(sequence);
   }
   remove_over(running_);
+  trim_prefixes();
 }
 
 std::optional<Scheduler::Clock::time_point> Scheduler::next_deadline() const {

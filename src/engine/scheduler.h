@@ -69,6 +69,7 @@ class Scheduler {
   void wait(Owned sequence);
   void retire(Owned sequence);
   void remove_over(std::vector<Owned>& sequences);
+  void trim_prefixes();
   void release_followers(Sequence& leader);
   void deliver(Sequence& sequence);
   void settle(std::vector<StepWork>& works);
