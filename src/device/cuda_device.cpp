@@ -16,7 +16,8 @@ constexpr std::size_t kStageBytes = std::size_t{32} << 20;
 // Shorter lists gain nothing from a graph.
 constexpr std::size_t kGraphCommands = 16;
 constexpr std::size_t kMostGraphs = 256;
-constexpr std::size_t kPlainSharedBytes = std::size_t{40} << 10;
+// Dynamic shared memory that any kernel gets unasked, beside its own.
+constexpr std::size_t kPlainSharedBytes = std::size_t{16} << 10;
 
 }  // namespace
 

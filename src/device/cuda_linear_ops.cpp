@@ -70,7 +70,7 @@ void embed(Stream& stream, const Tensor& out, const Matrix& table, std::span<con
 }
 
 std::shared_ptr<const TiledMatrix> tile(const Ops& ops, const kernels::WeightView& weight) {
-  if (!kernels::can_tile(weight.spec)) return nullptr;
+  if (!kernels::can_tile(weight.spec) || weight.columns % 8 != 0) return nullptr;
   auto tiled = std::make_shared<const TiledMatrix>(weight, *ops.memory);
   kernels::tile_weight_cuda(*ops.cuda, tiled->view(), weight);
   return tiled;

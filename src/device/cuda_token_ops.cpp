@@ -156,8 +156,12 @@ std::span<float> host_floats(Stream& stream, const Tensor& x) {
 void argmax(Stream& stream, std::span<TokenId> out, const Tensor& x) {
   check_shape(out.size() == x.rows(), "argmax", x);
   CudaDevice& device = stream.cuda();
-  std::byte* found = device.scratch(out.size_bytes());
-  kernels::argmax_cuda(device, reinterpret_cast<std::int32_t*>(found), floats(x), x.rows(), x.columns());
+  // Parts first, then what was found.
+  const std::size_t part_bytes = out.size() * kernels::kArgmaxParts * 8;
+  std::byte* parts = device.scratch(part_bytes + out.size_bytes());
+  std::byte* found = parts + part_bytes;
+  kernels::argmax_cuda(device, reinterpret_cast<std::int32_t*>(found), floats(x), x.rows(), x.columns(),
+                       parts);
   std::byte* to = device.host_buffer(out.size_bytes());
   device.flush();
   check_cuda(cudaMemcpyAsync(to, found, out.size_bytes(), cudaMemcpyDeviceToHost, device.stream()),

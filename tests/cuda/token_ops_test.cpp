@@ -92,6 +92,24 @@ TEST_CASE("cuda: rows move as the reference moves them") {
   CHECK(pair.error(second) == 0);
 }
 
+TEST_CASE("cuda: the largest of a row is found, and of equal ones the first") {
+  DevicePair pair;
+  for (std::int64_t columns : {1, 31, 1000, 262144}) {
+    CAPTURE(columns);
+    const auto x = pair.twin({5, columns}, 1);
+    for (std::size_t row = 0; row < 5; ++row) {
+      x.host.row(row)[static_cast<std::size_t>(columns) * 9 / 10] = 9;
+      x.host.row(row)[static_cast<std::size_t>(columns) / 3] = row % 2 == 0 ? 9.0F : 8.0F;
+    }
+    pair.upload(x);
+    std::vector<TokenId> want(5);
+    std::vector<TokenId> got(5);
+    pair.reference().argmax(pair.reference_stream(), want, x.host);
+    pair.cuda().argmax(pair.stream(), got, x.cuda);
+    CHECK(got == want);
+  }
+}
+
 TEST_CASE("cuda: rotary tables and rotations agree with the reference") {
   DevicePair pair;
   std::vector<float> frequencies;

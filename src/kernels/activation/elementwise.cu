@@ -92,45 +92,57 @@ __global__ void push_history_kernel(const HistoryPushCuda* pushes, std::size_t c
   }
 }
 
-__global__ void __launch_bounds__(1024) argmax_kernel(std::int32_t* out, const float* x, unsigned columns) {
-  begin_kernel();
-  __shared__ float values[32];
-  __shared__ int places[32];
-  const float* row = x + std::size_t{blockIdx.x} * columns;
-  float best = -INFINITY;
-  int place = 0x7fffffff;
-  for (unsigned i = threadIdx.x; i < columns; i += blockDim.x)
-    if (row[i] > best) {
-      best = row[i];
-      place = int(i);
-    }
+/// The largest value and where it stands; ties: the first.
+struct Largest {
+  float value;
+  int place;
+};
+
+__device__ Largest larger(const Largest& a, const Largest& b) {
+  return b.value > a.value || (b.value == a.value && b.place < a.place) ? b : a;
+}
+
+/// The largest of a block, for thread 0.
+__device__ Largest block_largest(Largest mine) {
+  __shared__ Largest warps[32];
   const auto join = [&] {
-    for (int offset = 16; offset > 0; offset /= 2) {
-      const float other = __shfl_xor_sync(0xffffffffU, best, offset);
-      const int other_place = __shfl_xor_sync(0xffffffffU, place, offset);
-      if (other > best || (other == best && other_place < place)) {
-        best = other;
-        place = other_place;
-      }
-    }
+    for (int offset = 16; offset > 0; offset /= 2)
+      mine = larger(mine, {__shfl_xor_sync(0xffffffffU, mine.value, offset),
+                           __shfl_xor_sync(0xffffffffU, mine.place, offset)});
   };
   join();
-  if (threadIdx.x % 32 == 0) {
-    values[threadIdx.x / 32] = best;
-    places[threadIdx.x / 32] = place;
-  }
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = mine;
   __syncthreads();
-  if (threadIdx.x >= 32) return;
-  best = values[threadIdx.x];
-  place = places[threadIdx.x];
+  mine = threadIdx.x < blockDim.x / 32 ? warps[threadIdx.x] : Largest{-INFINITY, 0x7fffffff};
   join();
-  if (threadIdx.x == 0) out[blockIdx.x] = place == 0x7fffffff ? 0 : place;
+  return mine;
+}
+
+__global__ void argmax_parts_kernel(Largest* parts, const float* x, unsigned columns) {
+  begin_kernel();
+  const float* row = x + std::size_t{blockIdx.y} * columns;
+  Largest mine = {-INFINITY, 0x7fffffff};
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < columns; i += gridDim.x * blockDim.x)
+    if (row[i] > mine.value) mine = {row[i], int(i)};
+  mine = block_largest(mine);
+  if (threadIdx.x == 0) parts[blockIdx.y * gridDim.x + blockIdx.x] = mine;
+}
+
+__global__ void argmax_join_kernel(std::int32_t* out, const Largest* parts, unsigned count) {
+  begin_kernel();
+  Largest mine = {-INFINITY, 0x7fffffff};
+  if (threadIdx.x < count) mine = parts[blockIdx.x * count + threadIdx.x];
+  mine = block_largest(mine);
+  if (threadIdx.x == 0) out[blockIdx.x] = mine.place == 0x7fffffff ? 0 : mine.place;
 }
 
 }  // namespace
 
-void argmax_cuda(CudaQueue& queue, std::int32_t* out, const float* x, std::size_t rows, std::size_t columns) {
-  queue.launch(argmax_kernel, {blocks_for(rows, 1)}, {1024}, out, x, columns);
+void argmax_cuda(CudaQueue& queue, std::int32_t* out, const float* x, std::size_t rows, std::size_t columns,
+                 void* scratch) {
+  auto* parts = static_cast<Largest*>(scratch);
+  queue.launch(argmax_parts_kernel, {kArgmaxParts, blocks_for(rows, 1)}, {kThreads}, parts, x, columns);
+  queue.launch(argmax_join_kernel, {blocks_for(rows, 1)}, {kThreads}, out, parts, kArgmaxParts);
 }
 
 void add_cuda(CudaQueue& queue, float* out, const float* a, const float* b, std::size_t count) {

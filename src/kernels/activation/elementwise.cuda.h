@@ -39,7 +39,10 @@ struct HistoryPushCuda {
 void push_history_cuda(CudaQueue& queue, const HistoryPushCuda* pushes, std::size_t count,
                        std::size_t channels);
 /// out[t] = index of the largest of row t, ties: the lowest. A NaN is never the largest.
-void argmax_cuda(CudaQueue& queue, std::int32_t* out, const float* x, std::size_t rows, std::size_t columns);
+/// scratch: rows * kArgmaxParts * 8 bytes.
+void argmax_cuda(CudaQueue& queue, std::int32_t* out, const float* x, std::size_t rows, std::size_t columns,
+                 void* scratch);
+inline constexpr std::uint32_t kArgmaxParts = 64;
 /// out = x
 void copy_cuda(CudaQueue& queue, float* out, const float* x, std::size_t count);
 

@@ -81,25 +81,77 @@ struct Reads {
   float query;
 };
 
-__device__ Reads read_state(const float* state, unsigned stride, const float* k, const float* q, unsigned key_dim) {
-  Reads reads = {};
-  for (unsigned d = 0; d < key_dim; ++d) {
-    const float s = state[std::size_t{d} * stride];
-    reads.key = fmaf(s, k[d], reads.key);
-    reads.query = fmaf(s, q[d], reads.query);
-  }
-  return reads;
-}
-
 __device__ float join_strands(float sum) {
   sum += __shfl_xor_sync(0xffffffffU, sum, 1);
   return sum + __shfl_xor_sync(0xffffffffU, sum, 2);
 }
 
+/// What a block of delta_rows_kernel() keeps at hand; sizes in floats of the dynamic part.
+struct RowsMemory {
+  float* state;    ///< [key_dim, 32]
+  float* keys;     ///< [rows, key_dim]
+  float* queries;  ///< [rows, key_dim]
+  float* pairs;    ///< [rows, 64] for keys, then for queries
+
+  __host__ __device__ static std::size_t floats(unsigned rows, unsigned key_dim) {
+    return std::size_t{key_dim} * kColumns + 2 * std::size_t{rows} * key_dim + 2 * std::size_t{rows} * kChunk;
+  }
+};
+
+__device__ RowsMemory load_rows(float* memory, const DeltaNetRowsCuda& call, const DeltaShapeCuda& shape,
+                                const PairWeights& pairs, unsigned head, unsigned first_column, unsigned rows) {
+  RowsMemory m;
+  m.state = memory;
+  m.keys = m.state + std::size_t{shape.key_dim} * kColumns;
+  m.queries = m.keys + std::size_t{rows} * shape.key_dim;
+  m.pairs = m.queries + std::size_t{rows} * shape.key_dim;
+  const unsigned columns = min(kColumns, shape.value_dim - first_column);
+  const float* state = call.state + std::size_t{head} * shape.key_dim * shape.value_dim + first_column;
+  const std::size_t key_width = std::size_t{shape.key_heads} * shape.key_dim;
+#pragma unroll 8
+  for (unsigned i = threadIdx.x; i < shape.key_dim * kColumns; i += kThreads)
+    m.state[i] = i % kColumns < columns ? state[std::size_t{i / kColumns} * shape.value_dim + i % kColumns] : 0.0F;
+#pragma unroll 4
+  for (unsigned i = threadIdx.x; i < call.rows * shape.key_dim; i += kThreads) {
+    const float* k = key_of(call, shape, head, call.first + i / shape.key_dim) + i % shape.key_dim;
+    m.keys[i] = *k;
+    m.queries[i] = *(k - key_width);
+  }
+#pragma unroll 4
+  for (unsigned i = threadIdx.x; i < call.rows * kChunk; i += kThreads) {
+    const unsigned t = call.first + i / kChunk;
+    if (i % kChunk > t) continue;
+    m.pairs[i] = pairs.key[t][i % kChunk];
+    m.pairs[rows * kChunk + i] = pairs.query[t][i % kChunk];
+  }
+  return m;
+}
+
+/// Rows row, row + 4, ... read the state for one value element, keys in ascending order.
+template <unsigned kRows>
+__device__ void read_state(Reads (&reads)[kRows], const RowsMemory& m, unsigned own, unsigned row, unsigned rows,
+                           unsigned key_dim) {
+  for (unsigned d = 0; d < key_dim; d += 4) {
+    float s[4];
+#pragma unroll
+    for (unsigned j = 0; j < 4; ++j) s[j] = m.state[(d + j) * kColumns + own];
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r) {
+      if (row + r * kStrands >= rows) break;
+      const float4 k = *reinterpret_cast<const float4*>(m.keys + (row + r * kStrands) * key_dim + d);
+      const float4 q = *reinterpret_cast<const float4*>(m.queries + (row + r * kStrands) * key_dim + d);
+      reads[r].key = fmaf(s[3], k.w, fmaf(s[2], k.z, fmaf(s[1], k.y, fmaf(s[0], k.x, reads[r].key))));
+      reads[r].query = fmaf(s[3], q.w, fmaf(s[2], q.z, fmaf(s[1], q.y, fmaf(s[0], q.x, reads[r].query))));
+    }
+  }
+}
+
 // A block owns 32 value elements of one head: rows read the state in parallel, then pseudo-values follow one by one.
+// Fast because the state, the rows and the weights of entries are read from memory once.
 __global__ void __launch_bounds__(kThreads) delta_rows_kernel(const DeltaNetRowsCuda* calls, DeltaShapeCuda shape,
-                                                              const PairWeights* weights) {
+                                                              const PairWeights* weights, unsigned rows) {
   begin_kernel();
+  extern __shared__ float memory[];
   const DeltaNetRowsCuda call = calls[blockIdx.z];
   const unsigned head = blockIdx.y;
   const PairWeights& pairs = weights[std::size_t{blockIdx.z} * shape.value_heads + head];
@@ -108,42 +160,55 @@ __global__ void __launch_bounds__(kThreads) delta_rows_kernel(const DeltaNetRows
   const unsigned first_column = blockIdx.x * kColumns;
   const unsigned columns = min(kColumns, shape.value_dim - first_column);
   float* entry_values = call.entry_values + std::size_t{head} * kChunk * shape.value_dim + first_column;
-  const float* state = call.state + std::size_t{head} * shape.key_dim * shape.value_dim + first_column;
   const std::size_t key_width = std::size_t{shape.key_heads} * shape.key_dim;
   const std::size_t stride = 2 * key_width + std::size_t{shape.value_heads} * shape.value_dim;
+  const RowsMemory m = load_rows(memory, call, shape, pairs, head, first_column, rows);
+#pragma unroll 4
   for (unsigned i = threadIdx.x; i < call.first * kColumns; i += kThreads)
     u[i / kColumns][i % kColumns] =
         i % kColumns < columns ? entry_values[std::size_t{i / kColumns} * shape.value_dim + i % kColumns] : 0.0F;
-  const unsigned own = threadIdx.x % kColumns;
-  for (unsigned row = threadIdx.x / kColumns; row < call.rows; row += kStrands) {
-    const float* k = key_of(call, shape, head, call.first + row);
-    Reads read = {};
-    if (own < columns) read = read_state(state + own, shape.value_dim, k, k - key_width, shape.key_dim);
-    reads[row][own] = read;
+  __syncthreads();
+  {
+    constexpr unsigned kRows = kChunk / kStrands;
+    const unsigned own = threadIdx.x % kColumns;
+    const unsigned row = threadIdx.x / kColumns;
+    Reads mine[kRows] = {};
+    read_state(mine, m, own, row, call.rows, shape.key_dim);
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r)
+      if (row + r * kStrands < call.rows) reads[row + r * kStrands][own] = mine[r];
   }
   __syncthreads();
   const unsigned column = threadIdx.x / kStrands;
   const unsigned strand = threadIdx.x % kStrands;
   for (unsigned row = 0; row < call.rows; ++row) {
     const unsigned t = call.first + row;
+    const float* key_pairs = m.pairs + row * kChunk;
+    const float* query_pairs = m.pairs + (rows + row) * kChunk;
+    // Asked for before the sums, which do not need them.
+    float v = 0;
+    float beta = 0;
+    float decay = 0;
+    if (strand == 0 && column < columns) {
+      v = call.qkv[row * stride + 2 * key_width + std::size_t{head} * shape.value_dim + first_column + column];
+      beta = call.beta[row * shape.value_heads + head];
+      decay = pairs.state[t];
+    }
     float key_sum = 0;
     float query_sum = 0;
     for (unsigned i = strand; i < t; i += kStrands) {
-      key_sum = fmaf(pairs.key[t][i], u[i][column], key_sum);
-      query_sum = fmaf(pairs.query[t][i], u[i][column], query_sum);
+      key_sum = fmaf(key_pairs[i], u[i][column], key_sum);
+      query_sum = fmaf(query_pairs[i], u[i][column], query_sum);
     }
     key_sum = join_strands(key_sum);
     query_sum = join_strands(query_sum);
     if (strand == 0 && column < columns) {
-      const float v = call.qkv[row * stride + 2 * key_width + std::size_t{head} * shape.value_dim + first_column + column];
-      const float beta = call.beta[row * shape.value_heads + head];
-      const float read = fmaf(pairs.state[t], reads[row][column].key, key_sum);
-      const float value = beta * (v - read);
+      const float value = beta * (v - fmaf(decay, reads[row][column].key, key_sum));
       u[t][column] = value;
       entry_values[std::size_t{t} * shape.value_dim + column] = value;
-      const float out = fmaf(pairs.state[t], reads[row][column].query, query_sum);
+      const float out = fmaf(decay, reads[row][column].query, query_sum);
       call.out[(std::size_t{row} * shape.value_heads + head) * shape.value_dim + first_column + column] =
-          fmaf(pairs.query[t][t], value, out);
+          fmaf(query_pairs[t], value, out);
     }
     __syncwarp();
   }
@@ -191,7 +256,8 @@ void delta_net_cuda(CudaQueue& queue, const DeltaNetRowsCuda* calls, std::size_t
   queue.launch(pair_weights_kernel, {blocks_for(rows, 1), shape.value_heads, blocks_for(count, 1)}, {kChunk}, calls,
                shape, weights);
   queue.launch(delta_rows_kernel, {blocks_for(shape.value_dim, kColumns), shape.value_heads, blocks_for(count, 1)},
-               {kThreads}, calls, shape, weights);
+               {kThreads, RowsMemory::floats(unsigned(rows), shape.key_dim) * sizeof(float)}, calls, shape, weights,
+               rows);
 }
 
 void delta_fold_cuda(CudaQueue& queue, const DeltaFoldCuda* calls, std::size_t count, const DeltaShapeCuda& shape) {

@@ -13,19 +13,25 @@ constexpr unsigned kThreads = 32 * kSlices;
 template <TileCode kCode>
 constexpr unsigned kBatch = kCode == TileCode::kInt4 ? 4 : kCode == TileCode::kInt8 ? 2 : 1;
 
-template <TileCode kCode>
+template <TileCode kCode, unsigned kGroup>
 struct Batch {
+  static constexpr unsigned kEntries = kGroup == 32 ? 2 : 1;  // table entries of a chunk
   uint4 codes[kBatch<kCode>][kCodeVectors<kCode>];
+  uint2 entries[kBatch<kCode>][kEntries];
 
   // Streaming loads: no weight is read twice in a step.
   __device__ void load(const TiledWeight& w, unsigned tile, unsigned chunk, unsigned end, unsigned lane) {
     const auto* base = static_cast<const uint4*>(w.codes) +
                        (std::size_t{tile} * w.chunks + chunk) * (32 * kCodeVectors<kCode>) + lane;
+    const auto* tables = static_cast<const uint2*>(w.tables) + std::size_t{tile} * (w.chunks * 64 / kGroup) * 8 + lane / 4;
 #pragma unroll
-    for (unsigned i = 0; i < kBatch<kCode>; ++i)
+    for (unsigned i = 0; i < kBatch<kCode>; ++i) {
+      if (chunk + i >= end) break;
 #pragma unroll
-      for (unsigned v = 0; v < kCodeVectors<kCode>; ++v)
-        if (chunk + i < end) codes[i][v] = __ldcs(base + (i * kCodeVectors<kCode> + v) * 32);
+      for (unsigned v = 0; v < kCodeVectors<kCode>; ++v) codes[i][v] = __ldcs(base + (i * kCodeVectors<kCode> + v) * 32);
+#pragma unroll
+      for (unsigned e = 0; e < kEntries; ++e) entries[i][e] = __ldcs(tables + ((chunk + i) * 64 / kGroup + e) * 8);
+    }
   }
 };
 
@@ -35,24 +41,56 @@ struct RowRange {
   unsigned count = 0;  ///< rows
 };
 
+/// Split rows where a block reads them: copied to shared memory when they are few, else where they were written.
+struct Inputs {
+  const uint4* high = nullptr;    ///< this lane's part of unit 0
+  const uint4* low = nullptr;     ///< likewise
+  const float2* sums = nullptr;   ///< of rows 2t and 2t + 1
+  std::size_t unit_vectors = 0;   ///< between units of high and low
+  std::size_t unit_sums = 0;      ///< between units of sums
+
+  __device__ static Inputs global(const SplitRows& x, const RowRange& rows, unsigned lane) {
+    return {static_cast<const uint4*>(x.high) + std::size_t{rows.tile} * 32 + lane,
+            static_cast<const uint4*>(x.low) + std::size_t{rows.tile} * 32 + lane,
+            reinterpret_cast<const float2*>(x.sums) + rows.tile * 4 + lane % 4, std::size_t{x.row_tiles} * 32,
+            std::size_t{x.row_tiles} * 4};
+  }
+};
+
+/// Bytes that `rows` <= 8 split rows take in shared memory.
+__host__ __device__ constexpr std::size_t cached_bytes(unsigned units, unsigned rows) {
+  return std::size_t{units} * (rows * 4 * 2 * 16 + 32);
+}
+
+/// Copies the only row tile of x; every thread of the block takes part.
+__device__ Inputs cache_inputs(uint4* memory, const SplitRows& x, unsigned units, unsigned rows, unsigned lane) {
+  const unsigned width = rows * 4;
+  uint4* low = memory + std::size_t{units} * width;
+  auto* sums = reinterpret_cast<float4*>(low + std::size_t{units} * width);
+  for (unsigned i = threadIdx.x; i < units * width; i += kThreads) {
+    const unsigned from = i / width * 32 + i % width;
+    memory[i] = static_cast<const uint4*>(x.high)[from];
+    low[i] = static_cast<const uint4*>(x.low)[from];
+  }
+  for (unsigned i = threadIdx.x; i < units * 2; i += kThreads) sums[i] = reinterpret_cast<const float4*>(x.sums)[i];
+  __syncthreads();
+  return {memory + lane, low + lane, reinterpret_cast<const float2*>(sums) + lane % 4, width, 4};
+}
+
 /// One slice of 16 outputs times up to 8 * kTiles rows.
 template <TileCode kCode, unsigned kGroup, unsigned kTiles>
-__device__ void slice_product(float (&sums)[kTiles][4], const TiledWeight& w, const SplitRows& x, unsigned tile,
+__device__ void slice_product(float (&sums)[kTiles][4], const TiledWeight w, const Inputs& x, unsigned tile,
                               const RowRange& rows) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned per_slice = slice_chunks(w.chunks);
   const unsigned begin = min(threadIdx.x / 32 * per_slice, w.chunks);
   const unsigned end = min(begin + per_slice, w.chunks);
-  const auto* high = static_cast<const uint4*>(x.high) + std::size_t{rows.tile} * 32 + lane;
-  const auto* low = static_cast<const uint4*>(x.low) + std::size_t{rows.tile} * 32 + lane;
-  const auto* tables = static_cast<const uint2*>(w.tables) + std::size_t{tile} * (w.chunks * 64 / kGroup) * 8 + lane / 4;
-  const auto* input_sums = reinterpret_cast<const float2*>(x.sums) + rows.tile * 4 + lane % 4;
   float part[kTiles][4] = {};
   float2 inputs[kTiles] = {};
-  Batch<kCode> batch;
+  Batch<kCode, kGroup> batch;
   batch.load(w, tile, begin, end, lane);
   for (unsigned first = begin; first < end; first += kBatch<kCode>) {
-    Batch<kCode> next;
+    Batch<kCode, kGroup> next;
     if (first + kBatch<kCode> < end) next.load(w, tile, first + kBatch<kCode>, end, lane);
 #pragma unroll
     for (unsigned i = 0; i < kBatch<kCode>; ++i) {
@@ -61,24 +99,24 @@ __device__ void slice_product(float (&sums)[kTiles][4], const TiledWeight& w, co
 #pragma unroll
       for (unsigned unit = 0; unit < 2; ++unit) {
         const UnitFragments f = unit_fragments<kCode>(batch.codes[i], unit);
-        const std::size_t at = std::size_t{chunk * 2 + unit} * x.row_tiles;
+        const std::size_t at = chunk * 2 + unit;
         const bool group_ends = kGroup == 32 || (unit == 1 && (kGroup == 64 || chunk % 2 == 1));
-        uint2 entry;
-        if (group_ends) entry = tables[(chunk * 64 + unit * 32) / kGroup * 8];
+        OutputPair outputs;
+        if (group_ends) outputs = output_pair(batch.entries[i][kGroup == 32 ? unit : 0], w.f16_tables);
 #pragma unroll
         for (unsigned t = 0; t < kTiles; ++t) {
           uint4 h = {};
           uint4 l = {};
           if (t * 8 + lane / 4 < rows.count) {
-            h = high[(at + t) * 32];
-            l = low[(at + t) * 32];
+            h = x.high[at * x.unit_vectors + t * 32];
+            l = x.low[at * x.unit_vectors + t * 32];
           }
           multiply_unit(part[t], f, h, l);
           float2 unit_inputs = {};
-          if (t * 8 < rows.count) unit_inputs = input_sums[(at + t) * 4];
+          if (t * 8 < rows.count) unit_inputs = x.sums[at * x.unit_sums + t * 4];
           inputs[t] = add2(inputs[t], unit_inputs);
           if (group_ends) {
-            end_group(sums[t], part[t], entry, inputs[t], w.f16_tables);
+            end_group(sums[t], part[t], outputs, inputs[t]);
             inputs[t] = {};
           }
         }
@@ -115,13 +153,14 @@ __device__ unsigned used_slices(unsigned chunks) {
 /// 16 outputs of one product, or of two and their gate, for one range of rows.
 template <TileCode kCode, unsigned kGroup, unsigned kTiles>
 __device__ void block_product(float* shared, const TiledWeight* const (&weights)[2], ProductGate gate,
-                              const SplitRows& x, float* out, unsigned tile, const RowRange& rows) {
+                              const Inputs& inputs, const float* factors, float* out, unsigned tile,
+                              const RowRange& rows) {
   constexpr unsigned kOutputs = 16 * 8 * kTiles;
   const unsigned passes = gate == ProductGate::kNone ? 1 : 2;
 #pragma unroll 1
   for (unsigned pass = 0; pass < passes; ++pass) {
     float sums[kTiles][4] = {};
-    slice_product<kCode, kGroup, kTiles>(sums, *weights[pass], x, tile, rows);
+    slice_product<kCode, kGroup, kTiles>(sums, *weights[pass], inputs, tile, rows);
     store_slice<kTiles>(shared + pass * kSlices * kOutputs, sums);
   }
   __syncthreads();
@@ -131,7 +170,7 @@ __device__ void block_product(float* shared, const TiledWeight* const (&weights)
     const unsigned row = element / 16;
     const unsigned n = tile * 16 + element % 16;
     if (row >= rows.count || n >= width) continue;
-    const float factor = x.factors[rows.tile * 8 + row];
+    const float factor = factors[rows.tile * 8 + row];
     float value = sum_of_slices<kTiles>(shared, element, slices) * factor;
     if (passes == 2)
       value = gated(gate, value, sum_of_slices<kTiles>(shared + kSlices * kOutputs, element, slices) * factor);
@@ -143,9 +182,11 @@ __device__ void block_product(float* shared, const TiledWeight* const (&weights)
 // Fast because every warp streams whole runs of codes with several 16-byte loads in flight, and a block walks many
 // tiles, so that its turnover does not count. With experts, blockIdx.y chooses one of those that have rows.
 template <TileCode kCode, unsigned kGroup, unsigned kTiles>
-__global__ void __launch_bounds__(kThreads) narrow_kernel(const __grid_constant__ TiledProductCudaArgs args) {
+__global__ void __launch_bounds__(kThreads) narrow_kernel(const __grid_constant__ TiledProductCudaArgs args,
+                                                           bool cached) {
   begin_kernel();
   extern __shared__ float shared[];
+  const unsigned lane = threadIdx.x % 32;
   const TiledWeight* weights[2] = {&args.w[0], &args.w[1]};
   unsigned products = args.gate == ProductGate::kNone ? args.count : 1;
   unsigned begin = 0;
@@ -161,30 +202,41 @@ __global__ void __launch_bounds__(kThreads) narrow_kernel(const __grid_constant_
   }
   unsigned tiles = weights[0]->tiles();
   for (unsigned i = 1; i < products; ++i) tiles += args.w[i].tiles();
+  Inputs inputs;
+  if (cached) {
+    float* behind = shared + (args.gate == ProductGate::kNone ? 1 : 2) * kSlices * 16 * 8 * kTiles;
+    inputs = cache_inputs(reinterpret_cast<uint4*>(behind), args.x, args.w[0].chunks * 2, count, lane);
+  }
   for (unsigned at = blockIdx.x; at < tiles; at += gridDim.x) {
     unsigned tile = at;
     unsigned i = 0;
     while (products > 1 && tile >= args.w[i].tiles()) tile -= args.w[i++].tiles();
     if (products > 1) weights[0] = &args.w[i];
-    for (unsigned first = 0; first < count; first += 8 * kTiles)
-      block_product<kCode, kGroup, kTiles>(shared, weights, args.gate, args.x, args.out[i], tile,
-                                           {(begin + first) / 8, min(count - first, 8 * kTiles)});
+    for (unsigned first = 0; first < count; first += 8 * kTiles) {
+      const RowRange rows = {(begin + first) / 8, min(count - first, 8 * kTiles)};
+      if (!cached) inputs = Inputs::global(args.x, rows, lane);
+      block_product<kCode, kGroup, kTiles>(shared, weights, args.gate, inputs, args.x.factors, args.out[i], tile, rows);
+    }
   }
 }
 
 template <TileCode kCode, unsigned kGroup, unsigned kTiles>
 void run(CudaQueue& queue, const TiledProductCudaArgs& args) {
+  constexpr std::size_t kMostCachedBytes = 96 << 10;  // so that two blocks fit on a multiprocessor
   const std::size_t both = args.gate == ProductGate::kNone ? 1 : 2;
-  const std::size_t shared = both * kSlices * 16 * 8 * kTiles * sizeof(float);
+  std::size_t shared = both * kSlices * 16 * 8 * kTiles * sizeof(float);
   if (args.experts.experts > 0) {
-    queue.launch(narrow_kernel<kCode, kGroup, kTiles>, {args.w[0].tiles(), args.experts.most},
-                 {kThreads, shared}, args);
+    queue.launch(narrow_kernel<kCode, kGroup, kTiles>, {args.w[0].tiles(), args.experts.most}, {kThreads, shared},
+                 args, false);
     return;
   }
+  const std::size_t inputs = cached_bytes(args.w[0].chunks * 2, args.rows);
+  const bool cached = args.rows <= 8 && inputs <= kMostCachedBytes;
+  if (cached) shared += inputs;
   std::uint32_t tiles = 0;
   for (unsigned i = 0; i < (both == 2 ? 1 : args.count); ++i) tiles += args.w[i].tiles();
-  const auto resident = std::uint32_t(queue.multiprocessors() * (kTiles <= 2 ? 3 : 2));
-  queue.launch(narrow_kernel<kCode, kGroup, kTiles>, {std::min(tiles, resident)}, {kThreads, shared}, args);
+  const auto resident = std::uint32_t(queue.multiprocessors() * (kTiles <= 2 ? 2 : 1));
+  queue.launch(narrow_kernel<kCode, kGroup, kTiles>, {std::min(tiles, resident)}, {kThreads, shared}, args, cached);
 }
 
 template <TileCode kCode, unsigned kGroup>

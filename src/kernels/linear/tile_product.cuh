@@ -70,8 +70,7 @@ __device__ inline UnitFragments unit_fragments(const uint4 (&codes)[kCodeVectors
 
 /// c += a b, 16 outputs by 16 inputs by 8 rows, float sums.
 __device__ inline void multiply_add(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
@@ -94,16 +93,23 @@ __device__ inline ScaleBias scale_bias(std::uint32_t entry, bool f16) {
   return {__uint_as_float(entry << 16), __uint_as_float(entry & 0xffff0000U)};
 }
 
-/// Ends a group: sums += scale * part + bias * inputs; part is cleared. entry: outputs g and g + 8 of this lane;
-/// inputs: sums of the inputs of rows 2t and 2t + 1.
-__device__ inline void end_group(float (&sums)[4], float (&part)[4], const uint2& entry, const float2& inputs,
-                                 bool f16) {
-  const ScaleBias upper = scale_bias(entry.x, f16);
-  const ScaleBias lower = scale_bias(entry.y, f16);
-  sums[0] = fmaf(upper.bias, inputs.x, fmaf(upper.scale, part[0], sums[0]));
-  sums[1] = fmaf(upper.bias, inputs.y, fmaf(upper.scale, part[1], sums[1]));
-  sums[2] = fmaf(lower.bias, inputs.x, fmaf(lower.scale, part[2], sums[2]));
-  sums[3] = fmaf(lower.bias, inputs.y, fmaf(lower.scale, part[3], sums[3]));
+/// Scale and bias of this lane's outputs g and g + 8.
+struct OutputPair {
+  ScaleBias upper;
+  ScaleBias lower;
+};
+
+__device__ inline OutputPair output_pair(const uint2& entry, bool f16) {
+  return {scale_bias(entry.x, f16), scale_bias(entry.y, f16)};
+}
+
+/// Ends a group: sums += scale * part + bias * inputs; part is cleared. inputs: sums of the inputs of rows 2t and
+/// 2t + 1.
+__device__ inline void end_group(float (&sums)[4], float (&part)[4], const OutputPair& outputs, const float2& inputs) {
+  sums[0] = fmaf(outputs.upper.bias, inputs.x, fmaf(outputs.upper.scale, part[0], sums[0]));
+  sums[1] = fmaf(outputs.upper.bias, inputs.y, fmaf(outputs.upper.scale, part[1], sums[1]));
+  sums[2] = fmaf(outputs.lower.bias, inputs.x, fmaf(outputs.lower.scale, part[2], sums[2]));
+  sums[3] = fmaf(outputs.lower.bias, inputs.y, fmaf(outputs.lower.scale, part[3], sums[3]));
   part[0] = part[1] = part[2] = part[3] = 0;
 }
 

@@ -11,8 +11,11 @@ constexpr unsigned kTileOutputs = 128;
 constexpr unsigned kTileRows = 128;
 constexpr unsigned kRowTiles = kTileRows / 8;
 constexpr unsigned kStages = 3;
-// High and low parts of one chunk for 16 row tiles, in 16-byte vectors.
-constexpr unsigned kStageVectors = 2 * 2 * kRowTiles * 32;
+constexpr unsigned kTogether = 2;  // row tiles whose products are interleaved
+// High and low parts of one chunk for 16 row tiles, then the sums of its two units, in 16-byte vectors.
+constexpr unsigned kPartVectors = 2 * 2 * kRowTiles * 32;
+constexpr unsigned kSumVectors = kTileRows / 4;  // of a unit
+constexpr unsigned kStageVectors = kPartVectors + 2 * kSumVectors;
 constexpr std::size_t kInputBytes = std::size_t{kStages} * kStageVectors * 16;
 constexpr std::size_t kTotalBytes = std::size_t{kTileOutputs} * kTileRows * sizeof(float);
 
@@ -32,14 +35,23 @@ __device__ void wait_copies() {
 /// Asks for the input rows of one chunk.
 __device__ void load_inputs(uint4* stage, const SplitRows& x, unsigned chunk, unsigned row_tile, unsigned row_tiles) {
 #pragma unroll
-  for (unsigned i = threadIdx.x; i < kStageVectors; i += kThreads) {
+  for (unsigned i = threadIdx.x; i < kPartVectors; i += kThreads) {
     const unsigned lane = i % 32;
     const unsigned tile = i / 32 % kRowTiles;
     const unsigned unit = i / (32 * kRowTiles) % 2;
-    const auto* part = static_cast<const uint4*>(i < kStageVectors / 2 ? x.high : x.low);
+    const auto* part = static_cast<const uint4*>(i < kPartVectors / 2 ? x.high : x.low);
     const bool valid = tile < row_tiles;
     copy_async(stage + i,
                part + (std::size_t{chunk * 2 + unit} * x.row_tiles + row_tile + (valid ? tile : 0)) * 32 + lane,
+               valid);
+  }
+  if (threadIdx.x < 2 * kSumVectors) {
+    const unsigned unit = threadIdx.x / kSumVectors;
+    const unsigned quad = threadIdx.x % kSumVectors;
+    const bool valid = quad / 2 < row_tiles;
+    copy_async(stage + kPartVectors + threadIdx.x,
+               reinterpret_cast<const float4*>(x.sums) +
+                   (std::size_t{chunk * 2 + unit} * x.row_tiles + row_tile) * 2 + (valid ? quad : 0),
                valid);
   }
   commit_copies();
@@ -82,33 +94,59 @@ __device__ void multiply_chunk(WarpTile& acc, const Codes<kCode>& codes, const u
   for (unsigned unit = 0; unit < 2; ++unit) {
     const UnitFragments f[2] = {unit_fragments<kCode>(codes.codes[0], unit), unit_fragments<kCode>(codes.codes[1], unit)};
 #pragma unroll
-    for (unsigned t = 0; t < 8; ++t) {
-      const uint4 high = stage[(unit * kRowTiles + column + t) * 32 + lane];
-      const uint4 low = stage[((2 + unit) * kRowTiles + column + t) * 32 + lane];
-      multiply_unit(acc.part[0][t], f[0], high, low);
-      multiply_unit(acc.part[1][t], f[1], high, low);
+    for (unsigned t = 0; t < 8; t += kTogether) {
+      uint4 high[kTogether];
+      uint4 low[kTogether];
+#pragma unroll
+      for (unsigned i = 0; i < kTogether; ++i) {
+        high[i] = stage[(unit * kRowTiles + column + t + i) * 32 + lane];
+        low[i] = stage[((2 + unit) * kRowTiles + column + t + i) * 32 + lane];
+      }
+      // Sums of the same tile follow each other at a distance, so that the tensor cores need not wait.
+#pragma unroll
+      for (unsigned step = 0; step < 2; ++step) {
+#pragma unroll
+        for (unsigned i = 0; i < kTogether; ++i)
+#pragma unroll
+          for (unsigned m = 0; m < 2; ++m)
+            multiply_add(acc.part[m][t + i], f[m].a[step], step == 0 ? high[i].x : high[i].z,
+                         step == 0 ? high[i].y : high[i].w);
+#pragma unroll
+        for (unsigned i = 0; i < kTogether; ++i)
+#pragma unroll
+          for (unsigned m = 0; m < 2; ++m)
+            multiply_add(acc.part[m][t + i], f[m].a[step], step == 0 ? low[i].x : low[i].z,
+                         step == 0 ? low[i].y : low[i].w);
+      }
     }
     const bool group_ends = kGroup == 32 || (unit == 1 && (kGroup == 64 || chunk % 2 == 1));
     if (!group_ends) continue;
     const unsigned last_unit = chunk * 2 + unit;
-    uint2 entry[2];
+    OutputPair outputs[2];
 #pragma unroll
     for (unsigned m = 0; m < 2; ++m)
-      entry[m] = __ldg(static_cast<const uint2*>(w.tables) +
-                       (std::size_t{min(place.tile + m, w.tiles() - 1)} * (w.chunks * 64 / kGroup) +
-                        last_unit * 32 / kGroup) * 8 + lane / 4);
+      outputs[m] = output_pair(__ldg(static_cast<const uint2*>(w.tables) +
+                                     (std::size_t{min(place.tile + m, w.tiles() - 1)} * (w.chunks * 64 / kGroup) +
+                                      last_unit * 32 / kGroup) * 8 + lane / 4),
+                               w.f16_tables);
+    const auto* unit_sums = reinterpret_cast<const float2*>(stage + kPartVectors) + column * 4 + lane % 4;
 #pragma unroll
     for (unsigned t = 0; t < 8; ++t) {
       float2 inputs = {};
-      if ((column + t) * 8 < place.rows) {
+      if constexpr (kGroup == 128) {
+        // The chunk before has left shared memory.
+        const unsigned tile = min(place.row_tile + column + t, x.row_tiles - 1);
 #pragma unroll
-        for (unsigned back = kGroup / 32; back > 0; --back)
+        for (unsigned back = 4; back > 0; --back)
           inputs = add2(inputs, __ldg(reinterpret_cast<const float2*>(x.sums) +
-                                      (std::size_t{last_unit + 1 - back} * x.row_tiles + place.row_tile + column + t) * 4 +
-                                      lane % 4));
+                                      (std::size_t{last_unit + 1 - back} * x.row_tiles + tile) * 4 + lane % 4));
+      } else if constexpr (kGroup == 64) {
+        inputs = add2(add2(inputs, unit_sums[t * 4]), unit_sums[kSumVectors * 2 + t * 4]);
+      } else {
+        inputs = add2(inputs, unit_sums[unit * kSumVectors * 2 + t * 4]);
       }
-      end_group(acc.sums[0][t], acc.part[0][t], entry[0], inputs, w.f16_tables);
-      end_group(acc.sums[1][t], acc.part[1][t], entry[1], inputs, w.f16_tables);
+      end_group(acc.sums[0][t], acc.part[0][t], outputs[0], inputs);
+      end_group(acc.sums[1][t], acc.part[1][t], outputs[1], inputs);
     }
   }
 }
@@ -147,7 +185,7 @@ __device__ void store_totals(float* out, const float* total, const TiledWeight& 
 
 // Fast because a code is widened once for 64 rows and inputs come through shared memory, three chunks ahead.
 template <TileCode kCode, unsigned kGroup>
-__device__ void wide_tile(uint4* shared, const TiledWeight& w, const SplitRows& x, float* out, const Place& place) {
+__device__ void wide_tile(uint4* shared, const TiledWeight w, const SplitRows& x, float* out, const Place& place) {
   auto* total = reinterpret_cast<float*>(shared) + kInputBytes / sizeof(float);
   const unsigned lane = threadIdx.x % 32;
   const unsigned row_tiles = (place.rows + 7) / 8;

@@ -24,7 +24,11 @@ __global__ void split_rows_kernel(SplitRowsCudaArgs args) {
   const unsigned row = args.place == nullptr ? blockIdx.x : args.place[blockIdx.x];
   const float* x = args.x + source * args.columns;
   float largest = 0;
-  for (std::size_t k = threadIdx.x; k < args.columns; k += blockDim.x) largest = fmaxf(largest, fabsf(x[k]));
+#pragma unroll 4
+  for (unsigned k = threadIdx.x * 4; k < unsigned(args.columns); k += blockDim.x * 4) {
+    const float4 v = *reinterpret_cast<const float4*>(x + k);
+    largest = fmaxf(fmaxf(fmaxf(largest, fabsf(v.x)), fmaxf(fabsf(v.y), fabsf(v.z))), fabsf(v.w));
+  }
   const int shift = row_shift(block_max(largest, shared));
   const float factor = ldexpf(1.0F, shift);
   if (threadIdx.x == 0) args.to.factors[row] = ldexpf(1.0F, -shift);
@@ -33,14 +37,19 @@ __global__ void split_rows_kernel(SplitRowsCudaArgs args) {
     std::uint32_t high[4];
     std::uint32_t low[4];
     float sum = 0;
+    float4 halves[2] = {};
+    if (octet * 8 < unsigned(args.columns)) {
+      halves[0] = *reinterpret_cast<const float4*>(x + octet * 8);
+      halves[1] = *reinterpret_cast<const float4*>(x + octet * 8 + 4);
+    }
+    const float* values = reinterpret_cast<const float*>(halves);
 #pragma unroll
     for (unsigned pair = 0; pair < 4; ++pair) {
       __half h[2];
       __half l[2];
 #pragma unroll
       for (unsigned j = 0; j < 2; ++j) {
-        const std::size_t k = std::size_t{octet} * 8 + pair + 4 * j;
-        const float value = k < args.columns ? x[k] * factor : 0.0F;
+        const float value = values[pair + 4 * j] * factor;
         h[j] = __float2half_rn(value);
         l[j] = __float2half_rn(value - __half2float(h[j]));
         sum += __half2float(h[j]) + __half2float(l[j]);
@@ -81,7 +90,8 @@ SplitRows place_split(void* memory, std::size_t rows, std::size_t columns) {
 }
 
 void split_rows_cuda(CudaQueue& queue, const SplitRowsCudaArgs& args) {
-  queue.launch(split_rows_kernel, {blocks_for(args.rows, 1)}, {256}, args);
+  // Few rows: as many threads as a block may have, for the time of one pass counts.
+  queue.launch(split_rows_kernel, {blocks_for(args.rows, 1)}, {args.rows <= 64 ? 1024U : 256U}, args);
 }
 
 void tiled_product_cuda(CudaQueue& queue, const TiledProductCudaArgs& args) {

@@ -6,7 +6,7 @@ namespace lanner::kernels {
 namespace {
 
 constexpr std::size_t kWarpRow = 1024;
-constexpr int kThreads = 256;
+constexpr int kThreads = 1024;
 
 __global__ void rms_norm_warp(float* out, const float* x, const float* w, unsigned rows, unsigned dim, float eps) {
   begin_kernel();
@@ -26,6 +26,7 @@ __global__ void rms_norm_block(float* out, const float* x, const float* w, unsig
   __shared__ float shared[32];
   const float* in = x + std::size_t{blockIdx.x} * dim;
   float sum = 0;
+#pragma unroll 4
   for (unsigned i = threadIdx.x; i < dim; i += blockDim.x) sum = fmaf(in[i], in[i], sum);
   const float scale = 1.0F / sqrtf(block_sum(sum, shared) / float(dim) + eps);
   for (unsigned i = threadIdx.x; i < dim; i += blockDim.x)
