@@ -41,7 +41,7 @@ class HostMemory final : public Memory {
 Memory& host_memory() {
   // Never destroyed: buffers that statics own go after it.
   alignas(HostMemory) static std::byte storage[sizeof(HostMemory)];
-  static Memory* const memory = new (storage) HostMemory;
+  static Memory* const memory = new (storage) HostMemory;  // NOLINT(*-avoid-non-const-global-variables)
   return *memory;
 }
 

@@ -27,7 +27,7 @@ TEST_CASE("the perplexity of the held-out text is the reference's within 0.1 per
   for (const char* name : {"tale-gemma4", "tale-qwen3_5"}) {
     const fs::path folder = originals() / name;
     if (!fs::exists(folder / "oracle/heldout.txt")) {
-      MESSAGE("skipped: no original of " << name << " (set LANNER_TALE_MODELS)");
+      MESSAGE("skipped: no original of " << std::string(name) << " (set LANNER_TALE_MODELS)");
       continue;
     }
     CAPTURE(name);

@@ -98,7 +98,7 @@ TEST_CASE("the trained models give the reference's logits, hidden states and 64 
   for (const char* name : {"tale-gemma4", "tale-qwen3_5"}) {
     const fs::path folder = originals() / name;
     if (!fs::exists(folder / "model.safetensors.index.json")) {
-      MESSAGE("skipped: no bf16 original of " << name << " (set LANNER_TALE_MODELS)");
+      MESSAGE("skipped: no bf16 original of " << std::string(name) << " (set LANNER_TALE_MODELS)");
       continue;
     }
     CAPTURE(name);
