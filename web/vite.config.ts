@@ -5,6 +5,7 @@ export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   base: './', // also works behind a proxy's path
   build: {
+    license: { fileName: 'licenses.md' }, // of the libraries in page.js
     target: 'es2022',
     modulePreload: false,
     // Names without hashes: the program embeds these files, and answers with an ETag.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { current, model, models, modelId, startConversation, theme, type Theme } from '../chat/app';
-import { IconButton, type IconName } from './Icon';
+import { Icon, IconButton, type IconName } from './Icon';
 import { focusComposer, openDialog, settingsOpen, sidebarOpen } from './view';
 
 const kThemes: Record<Theme, { next: Theme; icon: IconName; label: string }> = {
@@ -49,7 +49,8 @@ export function Header() {
         aria-label={`About the model ${model.value?.id ?? ''}`}
         onClick={() => (openDialog.value = 'model')}
       >
-        {models.value.length > 1 ? 'Info' : (model.value?.id ?? 'no model')}
+        <Icon name="info" />
+        <span>{models.value.length > 1 ? 'Info' : (model.value?.id ?? 'no model')}</span>
       </button>
       <IconButton icon={look.icon} label={look.label} onClick={() => (theme.value = look.next)} />
       <IconButton

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { memo } from 'preact/compat';
 import { useEffect, useRef } from 'preact/hooks';
-import { changeTree, current, currentId, saveSoon } from '../chat/app';
+import { changeTree, current, currentId, path, saveSoon } from '../chat/app';
 import { busy, edit, goOn, regenerate, running, writtenNode } from '../chat/generation';
 import { alternatives, removeNode, show, type MessageNode } from '../chat/tree';
 import { copyText } from './clipboard';
@@ -87,9 +87,9 @@ function Actions({ node, last, onEdit }: { node: MessageNode; last: boolean; onE
   return (
     <div class="actions">
       <Branches node={node} />
-      <IconButton icon="copy" label="Copy" onClick={() => void copyText(node.content)} />
-      {node.role !== 'tool' && <IconButton icon="edit" label="Edit" disabled={busy.value} onClick={onEdit} />}
-      {node.role === 'assistant' && (
+      {node.content && <IconButton icon="copy" label="Copy" onClick={() => void copyText(node.content)} />}
+      {node.content && <IconButton icon="edit" label="Edit" disabled={busy.value} onClick={onEdit} />}
+      {node.role === 'assistant' && !node.error && (
         <IconButton icon="again" label="Regenerate" disabled={busy.value} onClick={() => regenerate(node.id)} />
       )}
       {node.role === 'assistant' && last && cut && node.content && (
@@ -100,6 +100,9 @@ function Actions({ node, last, onEdit }: { node: MessageNode; last: boolean; onE
         label="Delete from here"
         disabled={busy.value}
         onClick={() => {
+          const shown = path.value;
+          const following = shown.length - 1 - shown.indexOf(node);
+          if (following > 1 && !confirm('Delete this message and all that follows?')) return;
           changeTree(currentId.value, (tree) => removeNode(tree, node.id));
           saveSoon();
         }}

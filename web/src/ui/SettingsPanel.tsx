@@ -30,6 +30,9 @@ function SamplingRow({ field }: { field: SamplingField }) {
         value={value ?? ''}
         onInput={(event) => set(event.currentTarget.value)}
       />
+      <p id={`${id}-hint`} class="hint">
+        {field.hint}
+      </p>
       {field.slider && (
         <input
           type="range"
@@ -42,9 +45,6 @@ function SamplingRow({ field }: { field: SamplingField }) {
           onInput={(event) => set(event.currentTarget.value)}
         />
       )}
-      <p id={`${id}-hint`} class="hint">
-        {field.hint}
-      </p>
     </div>
   );
 }
@@ -100,7 +100,7 @@ export function SettingsPanel() {
           value={settings.thinking}
           onChange={(event) => changeSettings({ thinking: event.currentTarget.value as Thinking })}
         >
-          <option value="default">as the model does</option>
+          <option value="default">default</option>
           <option value="none">off</option>
           <option value="low">low</option>
           <option value="medium">medium</option>

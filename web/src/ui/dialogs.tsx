@@ -36,6 +36,9 @@ export function ModelDialog() {
         <Fact name="Device" value={server.device} />
         <Fact name="Address" value={new URL('v1', document.baseURI).href} />
       </dl>
+      <p class="quiet">
+        This page stands on <a href="licenses.md">other people's libraries</a>.
+      </p>
     </Dialog>
   );
 }
