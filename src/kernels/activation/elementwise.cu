@@ -54,7 +54,8 @@ __global__ void gate_rows_kernel(float* out, const float* x, const float* gate, 
   if (i < columns) out[blockIdx.y * columns + i] = x[blockIdx.y * columns + i] / g;
 }
 
-__global__ void take_rows_kernel(float* out, const float* x, const std::uint32_t* source, std::size_t columns) {
+__global__ void take_rows_kernel(float* out, const float* x, const std::uint32_t* source,
+                                 std::size_t columns) {
   begin_kernel();
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < columns) out[blockIdx.y * columns + i] = x[std::size_t{source[blockIdx.y]} * columns + i];
@@ -175,14 +176,14 @@ void softcap_cuda(CudaQueue& queue, float* out, const float* x, float cap, std::
 
 void gate_rows_cuda(CudaQueue& queue, float* out, const float* x, const float* gate, std::size_t rows,
                     std::size_t columns) {
-  queue.launch(gate_rows_kernel, {blocks_for(columns, kThreads), blocks_for(rows, 1)}, {kThreads}, out, x, gate,
-               columns);
+  queue.launch(gate_rows_kernel, {blocks_for(columns, kThreads), blocks_for(rows, 1)}, {kThreads}, out, x,
+               gate, columns);
 }
 
-void take_rows_cuda(CudaQueue& queue, float* out, const float* x, const std::uint32_t* source, std::size_t rows,
-                    std::size_t columns) {
-  queue.launch(take_rows_kernel, {blocks_for(columns, kThreads), blocks_for(rows, 1)}, {kThreads}, out, x, source,
-               columns);
+void take_rows_cuda(CudaQueue& queue, float* out, const float* x, const std::uint32_t* source,
+                    std::size_t rows, std::size_t columns) {
+  queue.launch(take_rows_kernel, {blocks_for(columns, kThreads), blocks_for(rows, 1)}, {kThreads}, out, x,
+               source, columns);
 }
 
 void split_pairs_cuda(CudaQueue& queue, float* first, float* second, const float* pairs, std::size_t rows,
@@ -192,13 +193,14 @@ void split_pairs_cuda(CudaQueue& queue, float* first, float* second, const float
 }
 
 void swap_axes_cuda(CudaQueue& queue, float* out, const float* x, const std::array<std::size_t, 3>& extents) {
-  queue.launch(swap_axes_kernel, {blocks_for(extents[0] * extents[1] * extents[2], kThreads)}, {kThreads}, out, x,
-               extents[0], extents[1], extents[2]);
+  queue.launch(swap_axes_kernel, {blocks_for(extents[0] * extents[1] * extents[2], kThreads)}, {kThreads},
+               out, x, extents[0], extents[1], extents[2]);
 }
 
-void push_history_cuda(CudaQueue& queue, const HistoryPushCuda* pushes, std::size_t count, std::size_t channels) {
-  queue.launch(push_history_kernel, {blocks_for(channels, kThreads), blocks_for(count, 1)}, {kThreads}, pushes,
-               channels);
+void push_history_cuda(CudaQueue& queue, const HistoryPushCuda* pushes, std::size_t count,
+                       std::size_t channels) {
+  queue.launch(push_history_kernel, {blocks_for(channels, kThreads), blocks_for(count, 1)}, {kThreads},
+               pushes, channels);
 }
 
 }  // namespace lanner::kernels

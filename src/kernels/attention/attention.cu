@@ -50,8 +50,8 @@ __device__ std::size_t query_offset(const AttentionCudaArgs& args, const Tile& t
 
 // Two threads per key, half of the head each, against all queries.
 template <typename T>
-__device__ void score_block(Shared& shared, const float* queries, const AttentionCudaArgs& args, const Tile& tile,
-                            const T* keys, int position) {
+__device__ void score_block(Shared& shared, const float* queries, const AttentionCudaArgs& args,
+                            const Tile& tile, const T* keys, int position) {
   const unsigned key = threadIdx.x / 2;
   const unsigned half = unsigned(args.head_dim) / 2;
   const unsigned from = threadIdx.x % 2 * half;
@@ -104,8 +104,8 @@ __device__ void soften_block(Shared& shared, const Tile& tile) {
 
 // Each thread owns every 128th element of all queries.
 template <typename T, unsigned kParts>
-__device__ void add_values(float (&sums)[kQueries][kParts], const Shared& shared, const AttentionCudaArgs& args,
-                           const T* values) {
+__device__ void add_values(float (&sums)[kQueries][kParts], const Shared& shared,
+                           const AttentionCudaArgs& args, const T* values) {
 #pragma unroll
   for (unsigned q = 0; q < kQueries; ++q)
 #pragma unroll
@@ -178,8 +178,8 @@ __device__ void run_part(float (&sums)[kQueries][kParts], Shared& shared, const 
   }
 }
 
-// Fast enough for few rows because keys and values are read once for all query heads that share them, and parts of a
-// long context go to different blocks.
+// Fast enough for few rows because keys and values are read once for all query heads that share them, and
+// parts of a long context go to different blocks.
 template <typename T, unsigned kParts, bool kSplit>
 __global__ void __launch_bounds__(kThreads) attention_kernel(AttentionCudaArgs args, unsigned rows_per_tile) {
   begin_kernel();
@@ -204,7 +204,8 @@ __global__ void __launch_bounds__(kThreads) attention_kernel(AttentionCudaArgs a
     const unsigned q = i / unsigned(args.head_dim);
     queries[i] = q < count ? args.q[query_offset(args, tile, q) + i % args.head_dim] : 0.0F;
   }
-  for (unsigned i = threadIdx.x; i < kQueries * kBlock; i += kThreads) shared.scores[i / kBlock][i % kBlock] = 0;
+  for (unsigned i = threadIdx.x; i < kQueries * kBlock; i += kThreads)
+    shared.scores[i / kBlock][i % kBlock] = 0;
   if (threadIdx.x < kQueries) shared.correction[threadIdx.x] = 1;
   float sums[kQueries][kParts];
   if constexpr (kSplit) {
@@ -213,7 +214,8 @@ __global__ void __launch_bounds__(kThreads) attention_kernel(AttentionCudaArgs a
 #pragma unroll
     for (unsigned q = 0; q < kQueries; ++q) {
       if (q >= count) break;
-      float* to = args.scratch + (query_offset(args, tile, q) / args.head_dim * args.parts + blockIdx.z) * stride;
+      float* to =
+          args.scratch + (query_offset(args, tile, q) / args.head_dim * args.parts + blockIdx.z) * stride;
 #pragma unroll
       for (unsigned i = 0; i < kParts; ++i)
         if (threadIdx.x + i * kThreads < args.head_dim) to[2 + threadIdx.x + i * kThreads] = sums[q][i];
@@ -256,7 +258,8 @@ __global__ void join_parts_kernel(AttentionCudaArgs args) {
   begin_kernel();
   const std::size_t pair = blockIdx.x;
   const AttentionRowCuda& row = args.row[pair / args.q_heads];
-  const int parts = (row.end + int(kAttentionPart) - 1) / int(kAttentionPart) - row.begin / int(kAttentionPart);
+  const int parts =
+      (row.end + int(kAttentionPart) - 1) / int(kAttentionPart) - row.begin / int(kAttentionPart);
   const std::size_t stride = args.head_dim + 2;
   const float* from = args.scratch + pair * args.parts * stride;
   Running running = {-INFINITY, 0};
@@ -330,7 +333,8 @@ void attention_cuda(CudaQueue& queue, const AttentionCudaArgs& args) {
 
 void write_kv_cuda(CudaQueue& queue, const KvRowCuda* rows, std::size_t count, std::size_t kv_heads,
                    std::size_t head_dim, DType dtype) {
-  queue.launch(write_kv_kernel, {blocks_for(count, 1)}, {256}, rows, kv_heads, head_dim, dtype == DType::kBF16);
+  queue.launch(write_kv_kernel, {blocks_for(count, 1)}, {256}, rows, kv_heads, head_dim,
+               dtype == DType::kBF16);
 }
 
 }  // namespace lanner::kernels

@@ -9,8 +9,8 @@
 
 namespace lanner::kernels {
 
-/// First statement of every kernel: the next kernel may be set up meanwhile, and nothing earlier is still running
-/// afterwards (programmatic dependent launch).
+/// First statement of every kernel: the next kernel may be set up meanwhile, and nothing earlier is still
+/// running afterwards (programmatic dependent launch).
 __device__ inline void begin_kernel() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -32,7 +32,8 @@ __device__ inline float warp_max(float value) {
   return value;
 }
 
-/// Sum over a block of at most 1024 threads, a multiple of 32; every thread gets it. `shared` holds 32 floats.
+/// Sum over a block of at most 1024 threads, a multiple of 32; every thread gets it. `shared` holds 32
+/// floats.
 __device__ inline float block_sum(float value, float* shared) {
   value = warp_sum(value);
   if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;

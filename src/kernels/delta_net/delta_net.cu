@@ -11,8 +11,8 @@ constexpr unsigned kColumns = 32;  // value elements of a block
 constexpr unsigned kStrands = 4;   // threads per value element
 constexpr unsigned kThreads = kColumns * kStrands;
 
-/// Weights of the entries for one value head: what row t takes of entry i, for its key and for its query; and what it
-/// takes of the state.
+/// Weights of the entries for one value head: what row t takes of entry i, for its key and for its query; and
+/// what it takes of the state.
 struct PairWeights {
   float key[kChunk][kChunk];
   float query[kChunk][kChunk];
@@ -32,7 +32,8 @@ __device__ float dot4(const float* a, const float* b, unsigned count) {
   return (sums.x + sums.y) + (sums.z + sums.w);
 }
 
-__device__ const float* key_of(const DeltaNetRowsCuda& call, const DeltaShapeCuda& shape, unsigned head, unsigned t) {
+__device__ const float* key_of(const DeltaNetRowsCuda& call, const DeltaShapeCuda& shape, unsigned head,
+                               unsigned t) {
   const std::size_t width = std::size_t{shape.key_heads} * shape.key_dim;
   const unsigned key_head = head / (shape.value_heads / shape.key_heads);
   if (t < call.first) return call.entry_keys + (std::size_t{key_head} * kChunk + t) * shape.key_dim;
@@ -40,9 +41,10 @@ __device__ const float* key_of(const DeltaNetRowsCuda& call, const DeltaShapeCud
   return call.qkv + (t - call.first) * stride + width + std::size_t{key_head} * shape.key_dim;
 }
 
-// One block per (row, value head, sequence), one thread per entry. The first value head of a key head also keeps the
-// row's key; every head its decay.
-__global__ void pair_weights_kernel(const DeltaNetRowsCuda* calls, DeltaShapeCuda shape, PairWeights* weights) {
+// One block per (row, value head, sequence), one thread per entry. The first value head of a key head also
+// keeps the row's key; every head its decay.
+__global__ void pair_weights_kernel(const DeltaNetRowsCuda* calls, DeltaShapeCuda shape,
+                                    PairWeights* weights) {
   begin_kernel();
   const DeltaNetRowsCuda call = calls[blockIdx.z];
   if (blockIdx.x >= call.rows) return;
@@ -99,7 +101,8 @@ struct RowsMemory {
 };
 
 __device__ RowsMemory load_rows(float* memory, const DeltaNetRowsCuda& call, const DeltaShapeCuda& shape,
-                                const PairWeights& pairs, unsigned head, unsigned first_column, unsigned rows) {
+                                const PairWeights& pairs, unsigned head, unsigned first_column,
+                                unsigned rows) {
   RowsMemory m;
   m.state = memory;
   m.keys = m.state + std::size_t{shape.key_dim} * kColumns;
@@ -110,7 +113,8 @@ __device__ RowsMemory load_rows(float* memory, const DeltaNetRowsCuda& call, con
   const std::size_t key_width = std::size_t{shape.key_heads} * shape.key_dim;
 #pragma unroll 8
   for (unsigned i = threadIdx.x; i < shape.key_dim * kColumns; i += kThreads)
-    m.state[i] = i % kColumns < columns ? state[std::size_t{i / kColumns} * shape.value_dim + i % kColumns] : 0.0F;
+    m.state[i] =
+        i % kColumns < columns ? state[std::size_t{i / kColumns} * shape.value_dim + i % kColumns] : 0.0F;
 #pragma unroll 4
   for (unsigned i = threadIdx.x; i < call.rows * shape.key_dim; i += kThreads) {
     const float* k = key_of(call, shape, head, call.first + i / shape.key_dim) + i % shape.key_dim;
@@ -129,8 +133,8 @@ __device__ RowsMemory load_rows(float* memory, const DeltaNetRowsCuda& call, con
 
 /// Rows row, row + 4, ... read the state for one value element, keys in ascending order.
 template <unsigned kRows>
-__device__ void read_state(Reads (&reads)[kRows], const RowsMemory& m, unsigned own, unsigned row, unsigned rows,
-                           unsigned key_dim) {
+__device__ void read_state(Reads (&reads)[kRows], const RowsMemory& m, unsigned own, unsigned row,
+                           unsigned rows, unsigned key_dim) {
   for (unsigned d = 0; d < key_dim; d += 4) {
     float s[4];
 #pragma unroll
@@ -146,10 +150,11 @@ __device__ void read_state(Reads (&reads)[kRows], const RowsMemory& m, unsigned 
   }
 }
 
-// A block owns 32 value elements of one head: rows read the state in parallel, then pseudo-values follow one by one.
-// Fast because the state, the rows and the weights of entries are read from memory once.
-__global__ void __launch_bounds__(kThreads) delta_rows_kernel(const DeltaNetRowsCuda* calls, DeltaShapeCuda shape,
-                                                              const PairWeights* weights, unsigned rows) {
+// A block owns 32 value elements of one head: rows read the state in parallel, then pseudo-values follow one
+// by one. Fast because the state, the rows and the weights of entries are read from memory once.
+__global__ void __launch_bounds__(kThreads)
+    delta_rows_kernel(const DeltaNetRowsCuda* calls, DeltaShapeCuda shape, const PairWeights* weights,
+                      unsigned rows) {
   begin_kernel();
   extern __shared__ float memory[];
   const DeltaNetRowsCuda call = calls[blockIdx.z];
@@ -166,7 +171,8 @@ __global__ void __launch_bounds__(kThreads) delta_rows_kernel(const DeltaNetRows
 #pragma unroll 4
   for (unsigned i = threadIdx.x; i < call.first * kColumns; i += kThreads)
     u[i / kColumns][i % kColumns] =
-        i % kColumns < columns ? entry_values[std::size_t{i / kColumns} * shape.value_dim + i % kColumns] : 0.0F;
+        i % kColumns < columns ? entry_values[std::size_t{i / kColumns} * shape.value_dim + i % kColumns]
+                               : 0.0F;
   __syncthreads();
   {
     constexpr unsigned kRows = kChunk / kStrands;
@@ -190,7 +196,8 @@ __global__ void __launch_bounds__(kThreads) delta_rows_kernel(const DeltaNetRows
     float beta = 0;
     float decay = 0;
     if (strand == 0 && column < columns) {
-      v = call.qkv[row * stride + 2 * key_width + std::size_t{head} * shape.value_dim + first_column + column];
+      v = call.qkv[row * stride + 2 * key_width + std::size_t{head} * shape.value_dim + first_column +
+                   column];
       beta = call.beta[row * shape.value_heads + head];
       decay = pairs.state[t];
     }
@@ -253,15 +260,18 @@ std::size_t delta_net_cuda_scratch_bytes(std::size_t count, const DeltaShapeCuda
 void delta_net_cuda(CudaQueue& queue, const DeltaNetRowsCuda* calls, std::size_t count, std::size_t rows,
                     const DeltaShapeCuda& shape, float* scratch) {
   auto* weights = reinterpret_cast<PairWeights*>(scratch);
-  queue.launch(pair_weights_kernel, {blocks_for(rows, 1), shape.value_heads, blocks_for(count, 1)}, {kChunk}, calls,
-               shape, weights);
-  queue.launch(delta_rows_kernel, {blocks_for(shape.value_dim, kColumns), shape.value_heads, blocks_for(count, 1)},
-               {kThreads, RowsMemory::floats(unsigned(rows), shape.key_dim) * sizeof(float)}, calls, shape, weights,
-               rows);
+  queue.launch(pair_weights_kernel, {blocks_for(rows, 1), shape.value_heads, blocks_for(count, 1)}, {kChunk},
+               calls, shape, weights);
+  queue.launch(delta_rows_kernel,
+               {blocks_for(shape.value_dim, kColumns), shape.value_heads, blocks_for(count, 1)},
+               {kThreads, RowsMemory::floats(unsigned(rows), shape.key_dim) * sizeof(float)}, calls, shape,
+               weights, rows);
 }
 
-void delta_fold_cuda(CudaQueue& queue, const DeltaFoldCuda* calls, std::size_t count, const DeltaShapeCuda& shape) {
-  queue.launch(delta_fold_kernel, {shape.key_dim, shape.value_heads, blocks_for(count, 1)}, {kThreads}, calls, shape);
+void delta_fold_cuda(CudaQueue& queue, const DeltaFoldCuda* calls, std::size_t count,
+                     const DeltaShapeCuda& shape) {
+  queue.launch(delta_fold_kernel, {shape.key_dim, shape.value_heads, blocks_for(count, 1)}, {kThreads}, calls,
+               shape);
 }
 
 }  // namespace lanner::kernels

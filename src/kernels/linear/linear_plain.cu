@@ -35,20 +35,20 @@ __global__ void linear_plain_kernel(float* out, const float* x, unsigned rows, W
 __global__ void embed_plain_kernel(float* out, const std::int32_t* ids, WeightView w, float scale) {
   begin_kernel();
   const std::size_t k = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (k < w.columns)
-    out[blockIdx.y * w.columns + k] = element_at(w, std::size_t(ids[blockIdx.y]), k) * scale;
+  if (k < w.columns) out[blockIdx.y * w.columns + k] = element_at(w, std::size_t(ids[blockIdx.y]), k) * scale;
 }
 
 }  // namespace
 
 void linear_plain_cuda(CudaQueue& queue, float* out, const float* x, std::size_t rows, const WeightView& w) {
-  queue.launch(linear_plain_kernel, {blocks_for(w.rows, kWarps), blocks_for(rows, kRows)}, {32 * kWarps}, out, x,
-               rows, w);
+  queue.launch(linear_plain_kernel, {blocks_for(w.rows, kWarps), blocks_for(rows, kRows)}, {32 * kWarps}, out,
+               x, rows, w);
 }
 
-void embed_plain_cuda(CudaQueue& queue, float* out, const std::int32_t* ids, std::size_t rows, const WeightView& w,
-                      float scale) {
-  queue.launch(embed_plain_kernel, {blocks_for(w.columns, 256), blocks_for(rows, 1)}, {256}, out, ids, w, scale);
+void embed_plain_cuda(CudaQueue& queue, float* out, const std::int32_t* ids, std::size_t rows,
+                      const WeightView& w, float scale) {
+  queue.launch(embed_plain_kernel, {blocks_for(w.columns, 256), blocks_for(rows, 1)}, {256}, out, ids, w,
+               scale);
 }
 
 }  // namespace lanner::kernels

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include "kernels/linear/tile_product.cuh"
 #include "kernels/linear/tile_kernels.h"
+#include "kernels/linear/tile_product.cuh"
 
 namespace lanner::kernels {
 namespace {
@@ -11,7 +11,9 @@ constexpr unsigned kThreads = 32 * kSlices;
 
 // Chunks whose codes a lane asks for before it uses the ones it has.
 template <TileCode kCode>
-constexpr unsigned kBatch = kCode == TileCode::kInt4 ? 4 : kCode == TileCode::kInt8 ? 2 : 1;
+constexpr unsigned kBatch = kCode == TileCode::kInt4   ? 4
+                            : kCode == TileCode::kInt8 ? 2
+                                                       : 1;
 
 template <TileCode kCode, unsigned kGroup>
 struct Batch {
@@ -22,15 +24,18 @@ struct Batch {
   // Streaming loads: no weight is read twice in a step.
   __device__ void load(const TiledWeight& w, unsigned tile, unsigned chunk, unsigned end, unsigned lane) {
     const auto* base = static_cast<const uint4*>(w.codes) +
-                       (std::size_t{tile} * w.chunks + chunk) * (32 * kCodeVectors<kCode>) + lane;
-    const auto* tables = static_cast<const uint2*>(w.tables) + std::size_t{tile} * (w.chunks * 64 / kGroup) * 8 + lane / 4;
+                       (std::size_t{tile} * w.chunks + chunk) * (32 * kCodeVectors<kCode>)+lane;
+    const auto* tables =
+        static_cast<const uint2*>(w.tables) + std::size_t{tile} * (w.chunks * 64 / kGroup) * 8 + lane / 4;
 #pragma unroll
     for (unsigned i = 0; i < kBatch<kCode>; ++i) {
       if (chunk + i >= end) break;
 #pragma unroll
-      for (unsigned v = 0; v < kCodeVectors<kCode>; ++v) codes[i][v] = __ldcs(base + (i * kCodeVectors<kCode> + v) * 32);
+      for (unsigned v = 0; v < kCodeVectors<kCode>; ++v)
+        codes[i][v] = __ldcs(base + (i * kCodeVectors<kCode> + v) * 32);
 #pragma unroll
-      for (unsigned e = 0; e < kEntries; ++e) entries[i][e] = __ldcs(tables + ((chunk + i) * 64 / kGroup + e) * 8);
+      for (unsigned e = 0; e < kEntries; ++e)
+        entries[i][e] = __ldcs(tables + ((chunk + i) * 64 / kGroup + e) * 8);
     }
   }
 };
@@ -41,13 +46,14 @@ struct RowRange {
   unsigned count = 0;  ///< rows
 };
 
-/// Split rows where a block reads them: copied to shared memory when they are few, else where they were written.
+/// Split rows where a block reads them: copied to shared memory when they are few, else where they were
+/// written.
 struct Inputs {
-  const uint4* high = nullptr;    ///< this lane's part of unit 0
-  const uint4* low = nullptr;     ///< likewise
-  const float2* sums = nullptr;   ///< of rows 2t and 2t + 1
-  std::size_t unit_vectors = 0;   ///< between units of high and low
-  std::size_t unit_sums = 0;      ///< between units of sums
+  const uint4* high = nullptr;   ///< this lane's part of unit 0
+  const uint4* low = nullptr;    ///< likewise
+  const float2* sums = nullptr;  ///< of rows 2t and 2t + 1
+  std::size_t unit_vectors = 0;  ///< between units of high and low
+  std::size_t unit_sums = 0;     ///< between units of sums
 
   __device__ static Inputs global(const SplitRows& x, const RowRange& rows, unsigned lane) {
     return {static_cast<const uint4*>(x.high) + std::size_t{rows.tile} * 32 + lane,
@@ -63,7 +69,8 @@ __host__ __device__ constexpr std::size_t cached_bytes(unsigned units, unsigned 
 }
 
 /// Copies the only row tile of x; every thread of the block takes part.
-__device__ Inputs cache_inputs(uint4* memory, const SplitRows& x, unsigned units, unsigned rows, unsigned lane) {
+__device__ Inputs cache_inputs(uint4* memory, const SplitRows& x, unsigned units, unsigned rows,
+                               unsigned lane) {
   const unsigned width = rows * 4;
   uint4* low = memory + std::size_t{units} * width;
   auto* sums = reinterpret_cast<float4*>(low + std::size_t{units} * width);
@@ -72,7 +79,8 @@ __device__ Inputs cache_inputs(uint4* memory, const SplitRows& x, unsigned units
     memory[i] = static_cast<const uint4*>(x.high)[from];
     low[i] = static_cast<const uint4*>(x.low)[from];
   }
-  for (unsigned i = threadIdx.x; i < units * 2; i += kThreads) sums[i] = reinterpret_cast<const float4*>(x.sums)[i];
+  for (unsigned i = threadIdx.x; i < units * 2; i += kThreads)
+    sums[i] = reinterpret_cast<const float4*>(x.sums)[i];
   __syncthreads();
   return {memory + lane, low + lane, reinterpret_cast<const float2*>(sums) + lane % 4, width, 4};
 }
@@ -126,7 +134,8 @@ __device__ void slice_product(float (&sums)[kTiles][4], const TiledWeight w, con
   }
 }
 
-/// Adds the slices of a block in order: the sum of (output, row) = (element / row count, rest) for each element.
+/// Adds the slices of a block in order: the sum of (output, row) = (element / row count, rest) for each
+/// element.
 template <unsigned kTiles>
 __device__ void store_slice(float* shared, const float (&sums)[kTiles][4]) {
   float* mine = shared + threadIdx.x / 32 * (16 * 8 * kTiles);
@@ -173,17 +182,19 @@ __device__ void block_product(float* shared, const TiledWeight* const (&weights)
     const float factor = factors[rows.tile * 8 + row];
     float value = sum_of_slices<kTiles>(shared, element, slices) * factor;
     if (passes == 2)
-      value = gated(gate, value, sum_of_slices<kTiles>(shared + kSlices * kOutputs, element, slices) * factor);
+      value =
+          gated(gate, value, sum_of_slices<kTiles>(shared + kSlices * kOutputs, element, slices) * factor);
     out[(std::size_t{rows.tile} * 8 + row) * width + n] = value;
   }
   __syncthreads();
 }
 
-// Fast because every warp streams whole runs of codes with several 16-byte loads in flight, and a block walks many
-// tiles, so that its turnover does not count. With experts, blockIdx.y chooses one of those that have rows.
+// Fast because every warp streams whole runs of codes with several 16-byte loads in flight, and a block walks
+// many tiles, so that its turnover does not count. With experts, blockIdx.y chooses one of those that have
+// rows.
 template <TileCode kCode, unsigned kGroup, unsigned kTiles>
-__global__ void __launch_bounds__(kThreads) narrow_kernel(const __grid_constant__ TiledProductCudaArgs args,
-                                                           bool cached) {
+__global__ void __launch_bounds__(kThreads)
+    narrow_kernel(const __grid_constant__ TiledProductCudaArgs args, bool cached) {
   begin_kernel();
   extern __shared__ float shared[];
   const unsigned lane = threadIdx.x % 32;
@@ -215,7 +226,8 @@ __global__ void __launch_bounds__(kThreads) narrow_kernel(const __grid_constant_
     for (unsigned first = 0; first < count; first += 8 * kTiles) {
       const RowRange rows = {(begin + first) / 8, min(count - first, 8 * kTiles)};
       if (!cached) inputs = Inputs::global(args.x, rows, lane);
-      block_product<kCode, kGroup, kTiles>(shared, weights, args.gate, inputs, args.x.factors, args.out[i], tile, rows);
+      block_product<kCode, kGroup, kTiles>(shared, weights, args.gate, inputs, args.x.factors, args.out[i],
+                                           tile, rows);
     }
   }
 }
@@ -226,8 +238,8 @@ void run(CudaQueue& queue, const TiledProductCudaArgs& args) {
   const std::size_t both = args.gate == ProductGate::kNone ? 1 : 2;
   std::size_t shared = both * kSlices * 16 * 8 * kTiles * sizeof(float);
   if (args.experts.experts > 0) {
-    queue.launch(narrow_kernel<kCode, kGroup, kTiles>, {args.w[0].tiles(), args.experts.most}, {kThreads, shared},
-                 args, false);
+    queue.launch(narrow_kernel<kCode, kGroup, kTiles>, {args.w[0].tiles(), args.experts.most},
+                 {kThreads, shared}, args, false);
     return;
   }
   const std::size_t inputs = cached_bytes(args.w[0].chunks * 2, args.rows);
@@ -236,14 +248,15 @@ void run(CudaQueue& queue, const TiledProductCudaArgs& args) {
   std::uint32_t tiles = 0;
   for (unsigned i = 0; i < (both == 2 ? 1 : args.count); ++i) tiles += args.w[i].tiles();
   const auto resident = std::uint32_t(queue.multiprocessors() * (kTiles <= 2 ? 2 : 1));
-  queue.launch(narrow_kernel<kCode, kGroup, kTiles>, {std::min(tiles, resident)}, {kThreads, shared}, args, cached);
+  queue.launch(narrow_kernel<kCode, kGroup, kTiles>, {std::min(tiles, resident)}, {kThreads, shared}, args,
+               cached);
 }
 
 template <TileCode kCode, unsigned kGroup>
 void run_for_rows(CudaQueue& queue, const TiledProductCudaArgs& args) {
   // Experts: the number of rows of each is known on the device only.
-  const unsigned rows = args.experts.experts > 0 ? (args.experts.pairs + args.experts.most - 1) / args.experts.most
-                                                 : args.rows;
+  const unsigned rows =
+      args.experts.experts > 0 ? (args.experts.pairs + args.experts.most - 1) / args.experts.most : args.rows;
   if (rows <= 8)
     run<kCode, kGroup, 1>(queue, args);
   else if (rows <= 16)

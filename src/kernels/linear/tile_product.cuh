@@ -17,7 +17,9 @@ __host__ __device__ inline unsigned slice_chunks(unsigned chunks) {
 
 /// 16-byte words of codes that one lane holds of a chunk.
 template <TileCode kCode>
-inline constexpr unsigned kCodeVectors = kCode == TileCode::kInt4 ? 1 : kCode == TileCode::kInt8 ? 2 : 4;
+inline constexpr unsigned kCodeVectors = kCode == TileCode::kInt4   ? 1
+                                         : kCode == TileCode::kInt8 ? 2
+                                                                    : 4;
 
 /// Weight fragments of one unit of 32 inputs: two steps of 16, four registers each.
 struct UnitFragments {
@@ -69,14 +71,17 @@ __device__ inline UnitFragments unit_fragments(const uint4 (&codes)[kCodeVectors
 }
 
 /// c += a b, 16 outputs by 16 inputs by 8 rows, float sums.
-__device__ inline void multiply_add(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+__device__ inline void multiply_add(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                    std::uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 /// One unit of 32 inputs: high then low part of each step.
-__device__ inline void multiply_unit(float (&c)[4], const UnitFragments& f, const uint4& high, const uint4& low) {
+__device__ inline void multiply_unit(float (&c)[4], const UnitFragments& f, const uint4& high,
+                                     const uint4& low) {
   multiply_add(c, f.a[0], high.x, high.y);
   multiply_add(c, f.a[0], low.x, low.y);
   multiply_add(c, f.a[1], high.z, high.w);
@@ -103,9 +108,10 @@ __device__ inline OutputPair output_pair(const uint2& entry, bool f16) {
   return {scale_bias(entry.x, f16), scale_bias(entry.y, f16)};
 }
 
-/// Ends a group: sums += scale * part + bias * inputs; part is cleared. inputs: sums of the inputs of rows 2t and
-/// 2t + 1.
-__device__ inline void end_group(float (&sums)[4], float (&part)[4], const OutputPair& outputs, const float2& inputs) {
+/// Ends a group: sums += scale * part + bias * inputs; part is cleared. inputs: sums of the inputs of rows 2t
+/// and 2t + 1.
+__device__ inline void end_group(float (&sums)[4], float (&part)[4], const OutputPair& outputs,
+                                 const float2& inputs) {
   sums[0] = fmaf(outputs.upper.bias, inputs.x, fmaf(outputs.upper.scale, part[0], sums[0]));
   sums[1] = fmaf(outputs.upper.bias, inputs.y, fmaf(outputs.upper.scale, part[1], sums[1]));
   sums[2] = fmaf(outputs.lower.bias, inputs.x, fmaf(outputs.lower.scale, part[2], sums[2]));

@@ -33,7 +33,8 @@ __device__ void wait_copies() {
 }
 
 /// Asks for the input rows of one chunk.
-__device__ void load_inputs(uint4* stage, const SplitRows& x, unsigned chunk, unsigned row_tile, unsigned row_tiles) {
+__device__ void load_inputs(uint4* stage, const SplitRows& x, unsigned chunk, unsigned row_tile,
+                            unsigned row_tiles) {
 #pragma unroll
   for (unsigned i = threadIdx.x; i < kPartVectors; i += kThreads) {
     const unsigned lane = i % 32;
@@ -41,9 +42,10 @@ __device__ void load_inputs(uint4* stage, const SplitRows& x, unsigned chunk, un
     const unsigned unit = i / (32 * kRowTiles) % 2;
     const auto* part = static_cast<const uint4*>(i < kPartVectors / 2 ? x.high : x.low);
     const bool valid = tile < row_tiles;
-    copy_async(stage + i,
-               part + (std::size_t{chunk * 2 + unit} * x.row_tiles + row_tile + (valid ? tile : 0)) * 32 + lane,
-               valid);
+    copy_async(
+        stage + i,
+        part + (std::size_t{chunk * 2 + unit} * x.row_tiles + row_tile + (valid ? tile : 0)) * 32 + lane,
+        valid);
   }
   if (threadIdx.x < 2 * kSumVectors) {
     const unsigned unit = threadIdx.x / kSumVectors;
@@ -66,10 +68,10 @@ struct Codes {
     for (unsigned m = 0; m < 2; ++m)
 #pragma unroll
       for (unsigned v = 0; v < kCodeVectors<kCode>; ++v)
-        codes[m][v] = __ldg(static_cast<const uint4*>(w.codes) +
-                            ((std::size_t{min(tile + m, w.tiles() - 1)} * w.chunks + chunk) * kCodeVectors<kCode> + v) *
-                                32 +
-                            lane);
+        codes[m][v] = __ldg(
+            static_cast<const uint4*>(w.codes) +
+            ((std::size_t{min(tile + m, w.tiles() - 1)} * w.chunks + chunk) * kCodeVectors<kCode> + v) * 32 +
+            lane);
   }
 };
 
@@ -86,13 +88,14 @@ struct Place {
 };
 
 template <TileCode kCode, unsigned kGroup>
-__device__ void multiply_chunk(WarpTile& acc, const Codes<kCode>& codes, const uint4* stage, const TiledWeight& w,
-                               const SplitRows& x, const Place& place, unsigned chunk) {
+__device__ void multiply_chunk(WarpTile& acc, const Codes<kCode>& codes, const uint4* stage,
+                               const TiledWeight& w, const SplitRows& x, const Place& place, unsigned chunk) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned column = threadIdx.x / 32 % 2 * 8;  // first row tile of this warp inside the block
 #pragma unroll
   for (unsigned unit = 0; unit < 2; ++unit) {
-    const UnitFragments f[2] = {unit_fragments<kCode>(codes.codes[0], unit), unit_fragments<kCode>(codes.codes[1], unit)};
+    const UnitFragments f[2] = {unit_fragments<kCode>(codes.codes[0], unit),
+                                unit_fragments<kCode>(codes.codes[1], unit)};
 #pragma unroll
     for (unsigned t = 0; t < 8; t += kTogether) {
       uint4 high[kTogether];
@@ -125,10 +128,13 @@ __device__ void multiply_chunk(WarpTile& acc, const Codes<kCode>& codes, const u
     OutputPair outputs[2];
 #pragma unroll
     for (unsigned m = 0; m < 2; ++m)
-      outputs[m] = output_pair(__ldg(static_cast<const uint2*>(w.tables) +
-                                     (std::size_t{min(place.tile + m, w.tiles() - 1)} * (w.chunks * 64 / kGroup) +
-                                      last_unit * 32 / kGroup) * 8 + lane / 4),
-                               w.f16_tables);
+      outputs[m] =
+          output_pair(__ldg(static_cast<const uint2*>(w.tables) +
+                            (std::size_t{min(place.tile + m, w.tiles() - 1)} * (w.chunks * 64 / kGroup) +
+                             last_unit * 32 / kGroup) *
+                                8 +
+                            lane / 4),
+                      w.f16_tables);
     const auto* unit_sums = reinterpret_cast<const float2*>(stage + kPartVectors) + column * 4 + lane % 4;
 #pragma unroll
     for (unsigned t = 0; t < 8; ++t) {
@@ -138,8 +144,9 @@ __device__ void multiply_chunk(WarpTile& acc, const Codes<kCode>& codes, const u
         const unsigned tile = min(place.row_tile + column + t, x.row_tiles - 1);
 #pragma unroll
         for (unsigned back = 4; back > 0; --back)
-          inputs = add2(inputs, __ldg(reinterpret_cast<const float2*>(x.sums) +
-                                      (std::size_t{last_unit + 1 - back} * x.row_tiles + tile) * 4 + lane % 4));
+          inputs =
+              add2(inputs, __ldg(reinterpret_cast<const float2*>(x.sums) +
+                                 (std::size_t{last_unit + 1 - back} * x.row_tiles + tile) * 4 + lane % 4));
       } else if constexpr (kGroup == 64) {
         inputs = add2(add2(inputs, unit_sums[t * 4]), unit_sums[kSumVectors * 2 + t * 4]);
       } else {
@@ -185,7 +192,8 @@ __device__ void store_totals(float* out, const float* total, const TiledWeight& 
 
 // Fast because a code is widened once for 64 rows and inputs come through shared memory, three chunks ahead.
 template <TileCode kCode, unsigned kGroup>
-__device__ void wide_tile(uint4* shared, const TiledWeight w, const SplitRows& x, float* out, const Place& place) {
+__device__ void wide_tile(uint4* shared, const TiledWeight w, const SplitRows& x, float* out,
+                          const Place& place) {
   auto* total = reinterpret_cast<float*>(shared) + kInputBytes / sizeof(float);
   const unsigned lane = threadIdx.x % 32;
   const unsigned row_tiles = (place.rows + 7) / 8;
@@ -203,8 +211,8 @@ __device__ void wide_tile(uint4* shared, const TiledWeight w, const SplitRows& x
     wait_copies<kStages - 2>();
     __syncthreads();
     if (chunk + kStages - 1 < w.chunks)
-      load_inputs(shared + (chunk + kStages - 1) % kStages * kStageVectors, x, chunk + kStages - 1, place.row_tile,
-                  row_tiles);
+      load_inputs(shared + (chunk + kStages - 1) % kStages * kStageVectors, x, chunk + kStages - 1,
+                  place.row_tile, row_tiles);
     else
       commit_copies();
     Codes<kCode> next;
@@ -217,7 +225,8 @@ __device__ void wide_tile(uint4* shared, const TiledWeight w, const SplitRows& x
 }
 
 template <TileCode kCode, unsigned kGroup>
-__global__ void __launch_bounds__(kThreads, 1) wide_kernel(const __grid_constant__ TiledProductCudaArgs args) {
+__global__ void __launch_bounds__(kThreads, 1)
+    wide_kernel(const __grid_constant__ TiledProductCudaArgs args) {
   begin_kernel();
   extern __shared__ uint4 wide_shared[];
   const unsigned tile = blockIdx.x * (kTileOutputs / 16) + threadIdx.x / 64 * 2;

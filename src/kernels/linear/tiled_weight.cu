@@ -5,8 +5,8 @@
 namespace lanner::kernels {
 namespace {
 
-// Inputs of a chunk that lane l holds: unit u, inputs 8 (l % 4) + 0..7, in pairs (0,4) (1,5) (2,6) (3,7): the order
-// in which masking a word of 4-bit codes yields them.
+// Inputs of a chunk that lane l holds: unit u, inputs 8 (l % 4) + 0..7, in pairs (0,4) (1,5) (2,6) (3,7): the
+// order in which masking a word of 4-bit codes yields them.
 __device__ constexpr unsigned kPairOrder[8] = {0, 4, 1, 5, 2, 6, 3, 7};
 
 __device__ std::uint32_t padded_code(const WeightView& w, std::size_t row, std::size_t column) {
@@ -35,7 +35,8 @@ __global__ void tile_codes_kernel(TiledWeight to, WeightView from) {
   const std::size_t chunk = tile_chunk % to.chunks;
   const std::size_t row = tile_chunk / to.chunks * 16 + lane / 4;
   const unsigned words = to.code == TileCode::kInt4 ? 4 : to.code == TileCode::kInt8 ? 8 : 16;
-  auto* out = const_cast<std::uint32_t*>(static_cast<const std::uint32_t*>(to.codes)) + tile_chunk * 32 * words;
+  auto* out =
+      const_cast<std::uint32_t*>(static_cast<const std::uint32_t*>(to.codes)) + tile_chunk * 32 * words;
   for (unsigned half = 0; half < 2; ++half)
     for (unsigned unit = 0; unit < 2; ++unit) {
       const std::size_t r = row + 8 * half;
@@ -47,7 +48,8 @@ __global__ void tile_codes_kernel(TiledWeight to, WeightView from) {
       } else if (to.code == TileCode::kInt8) {
         for (unsigned part = 0; part < 2; ++part) {
           std::uint32_t word = 0;
-          for (unsigned j = 0; j < 4; ++j) word |= padded_code(from, r, k + kPairOrder[4 * part + j]) << (8 * j);
+          for (unsigned j = 0; j < 4; ++j)
+            word |= padded_code(from, r, k + kPairOrder[4 * part + j]) << (8 * j);
           out[(unit * 32 + lane) * 4 + half * 2 + part] = word;
         }
       } else {
@@ -170,15 +172,16 @@ std::size_t tiled_table_bytes(const WeightSpec& spec, std::size_t rows, std::siz
 
 void tile_weight_cuda(CudaQueue& queue, const TiledWeight& to, const WeightView& from) {
   constexpr unsigned kThreads = 128;
-  queue.launch(tile_codes_kernel, {blocks_for(std::size_t{to.tiles()} * to.chunks * 32, kThreads)}, {kThreads}, to,
-               from);
+  queue.launch(tile_codes_kernel, {blocks_for(std::size_t{to.tiles()} * to.chunks * 32, kThreads)},
+               {kThreads}, to, from);
   const std::size_t groups = std::size_t{to.chunks} * 64 / to.group;
   queue.launch(tile_tables_kernel, {blocks_for(to.tiles() * groups * 16, kThreads)}, {kThreads}, to, from);
 }
 
-void embed_tiled_cuda(CudaQueue& queue, float* out, const std::int32_t* ids, std::size_t rows, const TiledWeight& w,
-                      float scale) {
-  queue.launch(embed_tiled_kernel, {blocks_for(w.columns, 256), blocks_for(rows, 1)}, {256}, out, ids, w, scale);
+void embed_tiled_cuda(CudaQueue& queue, float* out, const std::int32_t* ids, std::size_t rows,
+                      const TiledWeight& w, float scale) {
+  queue.launch(embed_tiled_kernel, {blocks_for(w.columns, 256), blocks_for(rows, 1)}, {256}, out, ids, w,
+               scale);
 }
 
 }  // namespace lanner::kernels

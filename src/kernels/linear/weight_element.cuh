@@ -34,8 +34,8 @@ __device__ inline float e8m0_value(std::uint32_t code) {
 __device__ inline float e4m3_value(std::uint32_t code) {
   if ((code & 127U) == 127U) return __uint_as_float(0x7fc00000U);
   const int exponent = int(code >> 3 & 15U);
-  const float magnitude = exponent == 0 ? float(code & 7U) * 0x1p-9F
-                                        : float(8 + (code & 7U)) * exp2f(float(exponent - 10));
+  const float magnitude =
+      exponent == 0 ? float(code & 7U) * 0x1p-9F : float(8 + (code & 7U)) * exp2f(float(exponent - 10));
   return (code & 128U) != 0 ? -magnitude : magnitude;
 }
 

@@ -131,7 +131,8 @@ std::size_t grouped_places(std::size_t pairs, std::size_t n_experts) {
 }
 
 void combine_experts_cuda(CudaQueue& queue, const CombineExpertsCudaArgs& args) {
-  queue.launch(combine_experts_kernel, {blocks_for(args.columns, 256), blocks_for(args.rows, 1)}, {256}, args);
+  queue.launch(combine_experts_kernel, {blocks_for(args.columns, 256), blocks_for(args.rows, 1)}, {256},
+               args);
 }
 
 }  // namespace lanner::kernels

@@ -8,7 +8,8 @@ namespace {
 constexpr std::size_t kWarpRow = 1024;
 constexpr int kThreads = 1024;
 
-__global__ void rms_norm_warp(float* out, const float* x, const float* w, unsigned rows, unsigned dim, float eps) {
+__global__ void rms_norm_warp(float* out, const float* x, const float* w, unsigned rows, unsigned dim,
+                              float eps) {
   begin_kernel();
   const unsigned row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
   const unsigned lane = threadIdx.x % 32;
@@ -63,8 +64,8 @@ __global__ void gated_rms_norm_warp(GatedRmsNormCudaArgs args) {
 
 }  // namespace
 
-void rms_norm_cuda(CudaQueue& queue, float* out, const float* x, const float* w, std::size_t rows, std::size_t dim,
-                   float eps) {
+void rms_norm_cuda(CudaQueue& queue, float* out, const float* x, const float* w, std::size_t rows,
+                   std::size_t dim, float eps) {
   if (dim <= kWarpRow)
     queue.launch(rms_norm_warp, {blocks_for(rows, 4)}, {128}, out, x, w, rows, dim, eps);
   else

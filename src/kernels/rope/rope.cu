@@ -17,7 +17,8 @@ __global__ void rope_tables_kernel(RopeTablesCudaArgs args) {
   args.sin[i] = sinf(angle) * args.amplitude;
 }
 
-__global__ void rope_kernel(float* x, const float* cos, const float* sin, std::size_t count, RopeShape shape) {
+__global__ void rope_kernel(float* x, const float* cos, const float* sin, std::size_t count,
+                            RopeShape shape) {
   begin_kernel();
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
