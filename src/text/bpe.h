@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/token.h"
+#include "text/bpe_merge_queue.h"
 #include "text/bpe_word_cache.h"
 #include "text/tokenizer_hash.h"
 #include "text/tokenizer_json.h"
@@ -103,7 +104,8 @@ class BpeEncoder {
   std::vector<TokenId> symbols_, fallback_;
   std::vector<std::uint64_t> pair_merges_;  ///< For each symbol, its merge with the next one.
   std::vector<std::uint32_t> previous_, next_;
-  std::vector<std::uint64_t> heap_;
+  std::vector<std::uint64_t> candidates_;  ///< Of the merges possible at first.
+  BpeMergeQueue queue_;
 };
 
 }  // namespace lanner::text

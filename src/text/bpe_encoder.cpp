@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <functional>
 
 #include "text/bpe.h"
 #include "text/bpe_byte_alphabet.h"
@@ -11,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kNoMerge = ~std::uint64_t{0};
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
-/// Below this, scanning for the best pair beats a heap.
+/// Below this, scanning for the best pair beats a queue.
 constexpr std::size_t kFewSymbols = 48;
 
 TokenId merged_token(std::uint64_t merge) { return static_cast<TokenId>(merge & 0xFFFFFFFFu); }
@@ -160,25 +159,22 @@ void BpeEncoder::merge_few() {
   }
 }
 
-/// A linked list of symbols and a heap of possible merges, smallest rank and then leftmost first. A heap
-/// entry is rank and position in one number: half the memory of a struct, and memory is what a heap this
+/// A linked list of symbols and a queue of possible merges, smallest rank and then leftmost first. A
+/// candidate is rank and position in one number: half the memory of a struct, and memory is what a queue this
 /// large waits for.
 void BpeEncoder::merge_many(std::vector<TokenId>& out) {
   link_symbols();
-  while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-    const std::uint64_t best = heap_.back();
-    heap_.pop_back();
-    const auto left = static_cast<std::uint32_t>(best);
+  while (const auto best = queue_.pop()) {
+    const auto left = static_cast<std::uint32_t>(*best);
     const std::uint64_t merge = pair_merges_[left];
-    if (candidate(merge, left) != best) continue;  // the pair has changed since
+    if (candidate(merge, left) != *best) continue;  // the pair has changed since
     const std::uint32_t removed = next_[left];
     symbols_[left] = merged_token(merge);
     pair_merges_[removed] = kNoMerge;
     next_[left] = next_[removed];
     if (next_[left] != kNone) previous_[next_[left]] = left;
-    renew_pair(left);
     if (previous_[left] != kNone) renew_pair(previous_[left]);
+    renew_pair(left);
   }
   for (std::uint32_t i = 0; i != kNone; i = next_[i]) out.push_back(symbols_[i]);
 }
@@ -188,23 +184,21 @@ void BpeEncoder::link_symbols() {
   previous_.resize(count);
   next_.resize(count);
   pair_merges_.assign(count, kNoMerge);
-  heap_.clear();
+  candidates_.clear();
   for (std::uint32_t i = 0; i < count; ++i) {
     previous_[i] = i == 0 ? kNone : i - 1;
     next_[i] = i + 1 == count ? kNone : i + 1;
     if (i + 1 < count) pair_merges_[i] = model_.merge_of(symbols_[i], symbols_[i + 1]);
-    if (pair_merges_[i] != kNoMerge) heap_.push_back(candidate(pair_merges_[i], i));
+    if (pair_merges_[i] != kNoMerge) candidates_.push_back(candidate(pair_merges_[i], i));
   }
-  std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
+  queue_.start(candidates_);
 }
 
 /// Looks up the merge of the symbol at `left` with its present neighbour.
 void BpeEncoder::renew_pair(std::uint32_t left) {
   const std::uint32_t right = next_[left];
   pair_merges_[left] = right == kNone ? kNoMerge : model_.merge_of(symbols_[left], symbols_[right]);
-  if (pair_merges_[left] == kNoMerge) return;
-  heap_.push_back(candidate(pair_merges_[left], left));
-  std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+  if (pair_merges_[left] != kNoMerge) queue_.push(candidate(pair_merges_[left], left));
 }
 
 }  // namespace lanner::text
