@@ -89,7 +89,7 @@ void print_row(const Result& result, std::ostream& out) {
 void print_head(const engine::LoadedModel& model, const BenchArguments& arguments, std::ostream& out) {
   out << fmt::format("{} on {}, {}, chunks of {}, medians of {}\n\n",
                      io::printable(model.checkpoint().folder().filename().native()), model.ops().device,
-                     arguments.model.compute == device::Compute::kInt8 ? "int8 activations" : "exact",
+                     arguments.model.arithmetic() == device::Compute::kInt8 ? "int8 activations" : "exact",
                      arguments.chunk, arguments.repeats)
       << "| test                   | threads |   tok/s   | slowest   | fastest   |"
       << (arguments.roofline ? " GB a unit  | Gop a unit | share of bound |" : "") << '\n'
@@ -130,6 +130,8 @@ void declare_bench(CLI::App& app, BenchArguments& arguments) {
       ->check(CLI::IsMember({"md", "json"}));
   app.add_flag("--roofline", arguments.roofline,
                "measure what the machine can read and multiply, and set every row in proportion");
+  app.add_flag("--cpu-time", arguments.processor_time,
+               "count the processor's seconds, not the elapsed ones: for one thread on a busy machine");
   add_machine_options(app, arguments.model);
   app.remove_option(app.get_option("--threads"));
   app.add_option("-t,--threads", arguments.threads, "numbers of threads (default: the cores it may use)")
@@ -169,7 +171,9 @@ int bench_command(const BenchArguments& arguments, Console& console) {
                                  count, roofline->read_bytes_per_second / 1e9,
                                  roofline->float_ops_per_second / 1e9, roofline->int8_ops_per_second / 1e9);
     }
-    engine::Benchmark benchmark(model, stream, arguments.chunk);
+    engine::Benchmark benchmark(
+        model, stream, arguments.chunk,
+        arguments.processor_time ? engine::BenchmarkClock::kProcessor : engine::BenchmarkClock::kElapsed);
     for (const engine::BenchmarkTest& test : tests) {
       Result result{test, count, {}, benchmark.work(test), roofline};
       benchmark.run({.prompt = std::min<std::size_t>(test.prompt, 64),
@@ -188,7 +192,8 @@ int bench_command(const BenchArguments& arguments, Console& console) {
   if (!table)
     console.out << io::Json{{"model", model.checkpoint().folder().string()},
                             {"device", model.ops().device},
-                            {"compute", arguments.model.compute == device::Compute::kInt8 ? "int8" : "exact"},
+                            {"compute",
+                             arguments.model.arithmetic() == device::Compute::kInt8 ? "int8" : "exact"},
                             {"chunk", arguments.chunk},
                             {"limits", limits},
                             {"tests", rows}}

@@ -22,6 +22,7 @@ struct BenchArguments {
   std::size_t repeats = 5;
   std::string format = "md";
   bool roofline = false;
+  bool processor_time = false;
 };
 
 void declare_bench(CLI::App& app, BenchArguments& arguments);

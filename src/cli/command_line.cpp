@@ -32,6 +32,8 @@ CommandLine::CommandLine(const Environment& environment) {
        {&run_.model, &chat_.model, &batch_.model, &info_.model, &tokenize_.model, &perplexity_.model,
         &logits_.model, &quantize_.model, &synth_.model, &bench_.model})
     model->places = places;
+  for (ModelArguments* model : {&perplexity_.model, &logits_.model})  // they tell what a model is
+    model->usual_compute = device::Compute::kExact;
   chat_.history = history_file(environment);
 
   app_.set_version_flag("--version", "lanner " LANNER_VERSION, "print the version");

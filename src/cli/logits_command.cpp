@@ -47,8 +47,8 @@ int logits_command(const LogitsOptions& options, Console& console) {
   std::vector<TokenId> ids = options.ids;
   if (ids.empty()) ids = engine::TextParts(folder).encode_plain(read_prompt(options.prompt, console));
   device::Stream stream(ops, options.model.thread_count());
-  const auto model =
-      models::load_model(checkpoint, {.ops = ops, .compute = options.model.compute, .pool = stream.pool()});
+  const auto model = models::load_model(
+      checkpoint, {.ops = ops, .compute = options.model.arithmetic(), .pool = stream.pool()});
   const InterruptWatch watch;
   ProgressBar bar(console, "logits");
   engine::dump_logits(*model, ops, stream,

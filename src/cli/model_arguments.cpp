@@ -22,9 +22,13 @@ constexpr const char* kFolderHelp = "checkpoint folder, or Hugging Face id (org/
 
 int ModelArguments::thread_count() const { return threads ? *threads : default_threads(); }
 
+device::Compute ModelArguments::arithmetic() const {
+  return cuda_card() ? device::Compute::kExact : compute.value_or(usual_compute);
+}
+
 std::optional<int> ModelArguments::cuda_card() const {
   if (device == "cpu") return std::nullopt;
-  const bool needs_cpu = isa || compute != device::Compute::kExact;
+  const bool needs_cpu = isa || compute == device::Compute::kInt8;
   if (device != "auto") {
     if (needs_cpu)
       throw Error(
@@ -72,9 +76,8 @@ void add_machine_options(CLI::App& app, ModelArguments& arguments) {
          [&arguments](const std::string& text) {
            arguments.compute = text == "int8" ? device::Compute::kInt8 : device::Compute::kExact;
          },
-         "arithmetic of quantized weights: exact (float32, the reference's; the default) or int8 "
-         "(activations "
-         "rounded to 8 bits, faster)")
+         "arithmetic of quantized weights: int8 (activations rounded to 8 bits) or exact (float32, the "
+         "reference's; slower). Default: int8; exact in logits and perplexity")
       ->type_name("MODE")
       ->check(CLI::IsMember({"exact", "int8"}))
       ->group("Machine");

@@ -18,13 +18,16 @@ struct ModelArguments {
   std::string folder = {};  ///< path or Hugging Face id; empty = the embedded default
   std::optional<int> threads = {};
   std::optional<Isa> isa = {};
-  device::Compute compute = device::Compute::kExact;
+  std::optional<device::Compute> compute = {};  ///< as asked for
+  device::Compute usual_compute = device::Compute::kInt8;
   std::string device = "auto";                 ///< "cpu", "cuda:N" or "auto"
   std::optional<device::KvType> kv_type = {};  ///< none = as the folder says, else bf16
   ModelPlaces places = {};
 
   std::filesystem::path find_folder() const { return find_model_folder(folder, places); }
   int thread_count() const;
+  /// What weights are computed in: as asked for, else as usual; always exact on a GPU.
+  device::Compute arithmetic() const;
   /// The GPU to run on, if any. "auto": the first, when there is one and no option asks for what only CPUs
   /// do.
   std::optional<int> cuda_card() const;

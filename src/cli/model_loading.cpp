@@ -12,7 +12,7 @@ std::shared_ptr<const engine::LoadedModel> load_model(const ModelArguments& argu
   return std::make_shared<engine::LoadedModel>(folder,
                                                engine::LoadOptions{.isa = arguments.instruction_set(),
                                                                    .cuda = arguments.cuda_card(),
-                                                                   .compute = arguments.compute,
+                                                                   .compute = arguments.arithmetic(),
                                                                    .threads = arguments.thread_count(),
                                                                    .kv_type = arguments.kv_type});
 }

@@ -6,12 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <numbers>
+#include <optional>
 
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "cli/model_loading.h"
 #include "cli/progress_bar.h"
 #include "cli/validators.h"
+#include "engine/agreement.h"
 #include "engine/perplexity.h"
 #include "io/json.h"
 
@@ -29,6 +31,26 @@ void print(const PerplexityOptions& options, const engine::Perplexity& result, c
       << fmt::format("bits per byte   {:.4f}\n", facts["bits_per_byte"].get<double>())
       << fmt::format("tokens scored   {} of {}, chunks of {}\n", result.scored_tokens,
                      facts["tokens"].get<std::size_t>(), options.chunk);
+  if (facts.contains("agreement")) {
+    const io::Json& agreement = facts["agreement"];
+    out << fmt::format(
+        "against exact   mean KL divergence {:.6f} nats, largest {:.4f}, same top token {:.2f} %\n",
+        agreement["mean_divergence"].get<double>(), agreement["largest_divergence"].get<double>(),
+        100 * agreement["same_top_share"].get<double>());
+  }
+}
+
+engine::Agreement compare_with_exact(const PerplexityOptions& options, const engine::LoadedModel& model,
+                                     device::Stream& stream, const std::vector<TokenId>& ids,
+                                     ProgressBar& bar) {
+  const engine::LoadedModel exact(
+      model.checkpoint().folder(),
+      {.isa = model.ops().isa, .compute = device::Compute::kExact, .kv_type = options.model.kv_type});
+  const InterruptWatch watch;
+  return engine::measure_agreement(exact, model, stream, ids, options.chunk, [&](std::size_t done) {
+    watch.check();
+    bar.update(done, ids.size());
+  });
 }
 
 }  // namespace
@@ -39,11 +61,14 @@ void declare_perplexity(CLI::App& app, PerplexityOptions& options) {
   app.add_option("--chunk", options.chunk, "tokens scored from an empty context each (default: 512)")
       ->type_name("N")
       ->check(whole_between(2, 1 << 20));
+  app.add_flag("--agreement", options.agreement,
+               "also compare every prediction with the exact arithmetic's (for --compute int8)");
   app.add_flag("--json", options.json, "one JSON object");
   add_machine_options(app, options.model);
   add_kv_option(app, options.model, "f32, exact");
   set_examples(app,
                "  lanner perplexity FOLDER -f book.txt\n"
+               "  lanner perplexity FOLDER -f book.txt --compute int8 --agreement\n"
                "  lanner perplexity FOLDER -f book.txt --chunk 1024 --json\n"
                "  lanner perplexity FOLDER -f book.txt --kv-type q4\n");
 }
@@ -62,18 +87,24 @@ int perplexity_command(const PerplexityOptions& options, Console& console) {
         watch.check();
         bar.update(done, ids.size());
       });
+  std::optional<engine::Agreement> agreement;
+  if (options.agreement) agreement = compare_with_exact(options, model, stream, ids, bar);
   bar.clear();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const double bits_per_byte = result.total_nll / std::numbers::ln2 / static_cast<double>(text.size());
-  const io::Json facts{{"model", model.checkpoint().folder().string()},
-                       {"perplexity", result.value()},
-                       {"nll_per_token", result.nll_per_token()},
-                       {"bits_per_byte", bits_per_byte},
-                       {"tokens", ids.size()},
-                       {"scored_tokens", result.scored_tokens},
-                       {"bytes", text.size()},
-                       {"chunk", options.chunk},
-                       {"seconds", seconds.count()}};
+  io::Json facts{{"model", model.checkpoint().folder().string()},
+                 {"perplexity", result.value()},
+                 {"nll_per_token", result.nll_per_token()},
+                 {"bits_per_byte", bits_per_byte},
+                 {"tokens", ids.size()},
+                 {"scored_tokens", result.scored_tokens},
+                 {"bytes", text.size()},
+                 {"chunk", options.chunk},
+                 {"seconds", seconds.count()}};
+  if (agreement)
+    facts["agreement"] = {{"mean_divergence", agreement->mean_divergence()},
+                          {"largest_divergence", agreement->largest_divergence},
+                          {"same_top_share", agreement->top_share()}};
   print(options, result, facts, console.out);
   console.log << fmt::format("{:.1f} s, {:.0f} tokens per second\n", seconds.count(),
                              static_cast<double>(ids.size()) / seconds.count());

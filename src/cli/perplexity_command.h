@@ -14,6 +14,7 @@ struct PerplexityOptions {
   PromptSource text = {};
   std::size_t chunk = 512;
   bool json = false;
+  bool agreement = false;  ///< compare the arithmetic of --compute with the exact one
 };
 
 void declare_perplexity(CLI::App& app, PerplexityOptions& options);

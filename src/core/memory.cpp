@@ -2,6 +2,7 @@
 #include "core/memory.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <new>
@@ -12,17 +13,25 @@
 namespace lanner {
 namespace {
 
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+std::align_val_t alignment(std::size_t size_bytes) {
+  return std::align_val_t{size_bytes >= kHugePage ? kHugePage : Buffer::kAlignment};
+}
+
 class HostMemory final : public Memory {
  public:
   DeviceKind kind() const override { return DeviceKind::kCpu; }
   std::byte* allocate(std::size_t size_bytes) override {
-    void* data = ::operator new (size_bytes, std::align_val_t{Buffer::kAlignment}, std::nothrow);
+    void* data = ::operator new(size_bytes, alignment(size_bytes), std::nothrow);
     if (data == nullptr)
       throw Error(ErrorKind::kOutOfMemory, fmt::format("no memory for a block of {} bytes", size_bytes));
+    // Weights are streamed once a token: on small pages the look-up of addresses costs a tenth of the speed.
+    if (size_bytes >= kHugePage) ::madvise(data, size_bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
     return static_cast<std::byte*>(data);
   }
-  void release(std::byte* data, std::size_t /*size_bytes*/) noexcept override {
-    ::operator delete (data, std::align_val_t{Buffer::kAlignment});
+  void release(std::byte* data, std::size_t size_bytes) noexcept override {
+    ::operator delete(data, alignment(size_bytes));
   }
   void zero(std::byte* data, std::size_t size_bytes) override { std::memset(data, 0, size_bytes); }
   void copy(std::byte* to, const std::byte* from, std::size_t size_bytes) override {

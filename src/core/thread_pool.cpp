@@ -26,13 +26,28 @@ ThreadPool::ThreadPool(int threads) {
 }
 
 ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    generation_.fetch_add(1);
-  }
-  wake_.notify_all();
+  stopping_ = true;
+  publish();
   for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::publish() {
+  // In one total order with the worker's announcement that it goes to sleep: either it sees the new
+  // generation, or it is seen here.
+  generation_.fetch_add(1, std::memory_order_seq_cst);
+  if (sleeping_.load(std::memory_order_seq_cst) != 0) generation_.notify_all();
+}
+
+std::uint32_t ThreadPool::await(std::uint32_t seen) {
+  for (int turn = 0; turn < kSpinTurns; ++turn) {
+    const std::uint32_t now = generation_.load(std::memory_order_acquire);
+    if (now != seen) return now;
+    spin_pause();
+  }
+  sleeping_.fetch_add(1, std::memory_order_seq_cst);
+  generation_.wait(seen, std::memory_order_seq_cst);
+  sleeping_.fetch_sub(1, std::memory_order_relaxed);
+  return generation_.load(std::memory_order_acquire);
 }
 
 void ThreadPool::run_part(const Job& job, int thread) const {
@@ -49,13 +64,9 @@ void ThreadPool::run(const Job& job) {
     if (job.count != 0) job.body(job.context, 0, job.count, 0);
     return;
   }
-  {
-    const std::lock_guard lock(mutex_);
-    job_ = job;
-    pending_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-    generation_.fetch_add(1, std::memory_order_release);
-  }
-  wake_.notify_all();
+  job_ = job;
+  pending_.store(static_cast<std::uint32_t>(workers_.size()), std::memory_order_relaxed);
+  publish();
   run_part(job, 0);
   for (int turn = 0; pending_.load(std::memory_order_acquire) != 0; ++turn) {
     spin_pause();
@@ -64,19 +75,10 @@ void ThreadPool::run(const Job& job) {
 }
 
 void ThreadPool::work(int thread) {
-  std::uint64_t seen = 0;
-  while (true) {
-    for (int turn = 0; turn < kSpinTurns && generation_.load(std::memory_order_acquire) == seen; ++turn)
-      spin_pause();
-    Job job;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return generation_.load(std::memory_order_relaxed) != seen; });
-      seen = generation_.load(std::memory_order_relaxed);
-      if (stopping_) return;
-      job = job_;
-    }
-    run_part(job, thread);
+  for (std::uint32_t seen = 0;;) {
+    seen = await(seen);
+    if (stopping_) return;
+    run_part(job_, thread);
     pending_.fetch_sub(1, std::memory_order_release);
   }
 }

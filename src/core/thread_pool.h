@@ -2,10 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -55,16 +53,20 @@ class ThreadPool {
   };
 
   void run(const Job& job);
+  /// Wakes the workers.
+  void publish();
+  /// Spins, then sleeps, until the generation is another than `seen`; returns it.
+  std::uint32_t await(std::uint32_t seen);
   void work(int thread);
   void run_part(const Job& job, int thread) const;
 
   std::vector<std::thread> workers_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  Job job_;
-  std::atomic<std::uint64_t> generation_{0};
-  std::atomic<int> pending_{0};
+  Job job_;  ///< written while no worker runs, published by generation_
   bool stopping_ = false;
+  // On lines of their own: workers watch one while the others are written.
+  alignas(64) std::atomic<std::uint32_t> generation_{0};
+  alignas(64) std::atomic<std::uint32_t> sleeping_{0};
+  alignas(64) std::atomic<std::uint32_t> pending_{0};
 };
 
 /// Cores this process may run on, at least 1.

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 #include "core/error.h"
 #include "core/philox.h"
@@ -14,6 +14,12 @@ namespace lanner::engine {
 namespace {
 
 constexpr std::uint64_t kTokenKey = 0x6c616e6e6572;
+
+double now_seconds(BenchmarkClock clock) {
+  std::timespec time{};
+  ::clock_gettime(clock == BenchmarkClock::kElapsed ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 }  // namespace
 
@@ -84,10 +90,10 @@ double Benchmark::run(const BenchmarkTest& test) {
   prepare(test);
   std::vector<cache::SequenceCache> caches;
   for (const cache::SequenceCache& context : contexts_) caches.push_back(context.fork());
-  const auto start = std::chrono::steady_clock::now();
+  const double start = now_seconds(clock_);
   if (test.prompt != 0) feed_prompt(caches, test.prompt);
   for (std::size_t i = 0; i < test.decode; ++i) decode(caches);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return now_seconds(clock_) - start;
 }
 
 ForwardWork Benchmark::work(const BenchmarkTest& test) const {

@@ -26,14 +26,19 @@ struct BenchmarkTest {
   std::string name() const;
 };
 
+/// What a run's seconds are: elapsed ones, or those that the processors spent on this process. The latter
+/// compare on a busy machine, for one thread: more threads wait for each other.
+enum class BenchmarkClock : std::uint8_t { kElapsed, kProcessor };
+
 /// Runs tests with random tokens; a context once filled serves every repeat.
 class Benchmark {
  public:
   /// chunk: prompt rows of one forward. Model and stream must outlive it.
-  Benchmark(const LoadedModel& model, device::Stream& stream, std::size_t chunk)
+  Benchmark(const LoadedModel& model, device::Stream& stream, std::size_t chunk, BenchmarkClock clock)
       : model_(model),
         stream_(stream),
         chunk_(chunk),
+        clock_(clock),
         pool_(cache::BlockPool::kUnlimited, *model.ops().memory),
         arena_(*model.ops().memory) {}
 
@@ -53,6 +58,7 @@ class Benchmark {
   const LoadedModel& model_;
   device::Stream& stream_;
   std::size_t chunk_;
+  BenchmarkClock clock_;
   cache::BlockPool pool_;
   Arena arena_;
   std::vector<cache::SequenceCache> contexts_;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -41,23 +42,41 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   return *this;
 }
 
-void MappedFile::advise(Access access) const {
-  int advice = MADV_NORMAL;
+namespace {
+
+int advice_of(Access access) {
   switch (access) {
-    case Access::kNormal:
-      advice = MADV_NORMAL;
-      break;
     case Access::kSequential:
-      advice = MADV_SEQUENTIAL;
-      break;
+      return MADV_SEQUENTIAL;
     case Access::kRandom:
-      advice = MADV_RANDOM;
-      break;
+      return MADV_RANDOM;
     case Access::kSoon:
-      advice = MADV_WILLNEED;
+      return MADV_WILLNEED;
+    case Access::kNormal:
       break;
   }
-  ::madvise(const_cast<std::byte*>(data_), size_bytes_, advice);
+  return MADV_NORMAL;
 }
+
+/// Only a hint: failure is ignored.
+void advise_whole_pages(std::span<const std::byte> part, int advice) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<std::uintptr_t>(part.data());
+  const std::uintptr_t begin = (address + page - 1) / page * page;
+  const std::uintptr_t end = (address + part.size()) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+}
+
+}  // namespace
+
+void MappedFile::advise(Access access) const {
+  ::madvise(const_cast<std::byte*>(data_), size_bytes_, advice_of(access));
+}
+
+void MappedFile::advise(std::span<const std::byte> part, Access access) const {
+  advise_whole_pages(part, advice_of(access));
+}
+
+void MappedFile::release(std::span<const std::byte> part) const { advise_whole_pages(part, MADV_DONTNEED); }
 
 }  // namespace lanner::io

@@ -33,6 +33,10 @@ class MappedFile {
 
   /// Hints how all bytes will be used. Failure is ignored: it is only a hint.
   void advise(Access access) const;
+  /// The same for the whole pages inside `part`, which lies in bytes().
+  void advise(std::span<const std::byte> part, Access access) const;
+  /// Gives the memory of the whole pages inside `part` back; they are read from the file when used again.
+  void release(std::span<const std::byte> part) const;
 
  private:
   std::filesystem::path path_;

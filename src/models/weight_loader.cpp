@@ -89,7 +89,9 @@ WeightLoader::WeightLoader(const io::Checkpoint& checkpoint, const LoadTarget& t
       target_(target),
       storage_(storage),
       quantization_(QuantizationConfig::read(checkpoint.config_fields())),
-      prefix_(find_prefix(checkpoint)) {}
+      prefix_(find_prefix(checkpoint)) {
+  for (const TensorEntry& entry : checkpoint.tensors()) files_.insert(entry.file);
+}
 
 const TensorEntry* WeightLoader::find(std::string_view name) const {
   if (name.starts_with("lm_head")) {
@@ -251,8 +253,38 @@ device::Matrix WeightLoader::matrix(std::string_view path, std::size_t out, std:
   return bind(view, std::make_shared<const Owners>(std::move(owners)));
 }
 
+template <typename Body>
+void WeightLoader::for_mapped_parts(const device::WeightView& view, Body&& body) const {
+  const std::size_t codes = view.rows * view.columns * static_cast<std::size_t>(view.spec.bits) / 8;
+  const std::size_t all = device::weight_bytes(view.spec, view.rows, view.columns);
+  const std::size_t tables = view.biases == nullptr ? 1 : 2;
+  for (const auto& [data, size] :
+       {std::pair{view.data, codes}, std::pair{view.scales, (all - codes) / tables},
+        std::pair{view.biases, (all - codes) / tables}}) {
+    const std::span part(static_cast<const std::byte*>(data), size);
+    for (const auto& file : files_) {
+      const std::span whole = file->bytes();
+      const bool inside = std::less_equal<>()(whole.data(), part.data()) &&
+                          std::less_equal<>()(part.data() + size, whole.data() + whole.size());
+      if (data != nullptr && inside) body(*file, part);
+    }
+  }
+}
+
+device::Matrix WeightLoader::sparse_table(std::string_view path, std::size_t out, std::size_t in,
+                                          std::string_view why) {
+  device::Matrix table = matrix(path, out, in, why);
+  for_mapped_parts(table.view(), [](const io::MappedFile& file, std::span<const std::byte> part) {
+    file.advise(part, io::Access::kRandom);
+  });
+  return table;
+}
+
 device::Matrix WeightLoader::for_products(device::Matrix matrix) const {
   if (target_.compute == device::Compute::kInt8) matrix.pack(target_.ops.isa, target_.pool);
+  if (matrix.packed() != nullptr)
+    for_mapped_parts(matrix.view(),
+                     [](const io::MappedFile& file, std::span<const std::byte> part) { file.release(part); });
   return matrix;
 }
 

@@ -47,7 +47,9 @@ class WeightLoader {
   layers::Linear linear(std::string_view path, std::size_t out, std::size_t in, std::string_view why);
   /// The matrix as the file stores it, for look-ups.
   device::Matrix matrix(std::string_view path, std::size_t out, std::size_t in, std::string_view why);
-  /// Interleaves a matrix when the target computes in int8.
+  /// As matrix(), for a table of which a few rows a token are read: no read-ahead around them.
+  device::Matrix sparse_table(std::string_view path, std::size_t out, std::size_t in, std::string_view why);
+  /// Interleaves a matrix when the target computes in int8. The memory of the original is given back.
   device::Matrix for_products(device::Matrix matrix) const;
   /// Experts [E, out, in] stacked at `path` (with or without ".weight").
   std::vector<device::Matrix> experts(std::string_view path, std::size_t count, std::size_t out,
@@ -96,6 +98,9 @@ class WeightLoader {
                              std::size_t in, Owners& owners) const;
   void check_shapes(const Triple& triple, const device::WeightSpec& spec, const Shape& shape,
                     std::string_view why) const;
+  /// body(file, part) for what `view` takes of mapped files.
+  template <typename Body>
+  void for_mapped_parts(const device::WeightView& view, Body&& body) const;
   void record(std::string_view path, const device::WeightSpec& spec, std::size_t rows, std::size_t in);
 
   const io::Checkpoint& checkpoint_;
@@ -103,6 +108,7 @@ class WeightLoader {
   WeightStorage& storage_;
   QuantizationConfig quantization_;
   std::string prefix_;
+  std::set<std::shared_ptr<const io::MappedFile>> files_;
   std::set<std::string, std::less<>> used_;
   std::vector<ModuleFacts> modules_;
 };

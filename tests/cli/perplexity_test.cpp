@@ -36,6 +36,28 @@ TEST_CASE("perplexity prints what its JSON says") {
   }
 }
 
+TEST_CASE("perplexity --agreement finds exact arithmetic equal to itself and int8 close to it") {
+  const io::TemporaryFolder folder;
+  const std::string file =
+      folder.write("text.txt", "Once upon a time there was a king who had three sons.\n");
+  for (const char* name : {"tale-gemma4", "tale-qwen3_5"}) {
+    const auto model = tale_model(name);
+    if (!model) continue;
+    CAPTURE(name);
+    const auto agreement = [&](const char* compute) {
+      const CommandRun run =
+          lanner({"perplexity", *model, "-f", file, "--json", "--agreement", "--compute", compute});
+      CAPTURE(run.log);
+      REQUIRE(run.exit_code == 0);
+      return io::Json::parse(run.out)["agreement"];
+    };
+    CHECK(agreement("exact")["mean_divergence"] == 0);
+    CHECK(agreement("exact")["same_top_share"] == 1);
+    CHECK(agreement("int8")["mean_divergence"].get<double>() < 0.05);
+    CHECK(agreement("int8")["same_top_share"].get<double>() > 0.8);
+  }
+}
+
 TEST_CASE("a text without tokens to score is exit code 5") {
   const auto model = tale_model("tale-qwen3_5");
   if (!model) return;

@@ -211,7 +211,8 @@ void Gemma4Model::load_embeddings(WeightLoader& loader) {
   const std::size_t width = config_.layers * config_.per_layer_width;
   constexpr std::string_view kWhy = "num_hidden_layers × hidden_size_per_layer_input in config.json";
   per_layer_embedding_ = PerLayerEmbedding{
-      .table = {.table = loader.matrix("embed_tokens_per_layer", config_.per_layer_vocabulary, width, kWhy),
+      .table = {.table =
+                    loader.sparse_table("embed_tokens_per_layer", config_.per_layer_vocabulary, width, kWhy),
                 .scale = round_to_bf16(std::sqrt(static_cast<float>(config_.per_layer_width)))},
       .projection = loader.linear("per_layer_model_projection", width, hidden, kWhy),
       .projection_scale = 1.0F / std::sqrt(static_cast<float>(hidden)),
