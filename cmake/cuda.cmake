@@ -3,12 +3,14 @@
 # does not know the C++ standards of newer compilers.
 
 set(LANNER_HAS_CUDA OFF)
-if(NOT LANNER_CUDA STREQUAL "OFF" AND NOT (LANNER_CUDA STREQUAL "AUTO" AND (LANNER_SANITIZE OR CMAKE_CROSSCOMPILING)))
-  set(LANNER_NVCC_PLACES "")
-  if(LANNER_CUDA STREQUAL "ON")
-    set(LANNER_NVCC_PLACES /usr/local/cuda/bin)
+# AUTO asks for CUDACXX, since the kernels take minutes to build: an nvcc that happens to be there is not a wish.
+if(LANNER_CUDA STREQUAL "ON" OR
+   (LANNER_CUDA STREQUAL "AUTO" AND DEFINED ENV{CUDACXX} AND NOT LANNER_SANITIZE AND NOT CMAKE_CROSSCOMPILING))
+  if(DEFINED ENV{CUDACXX})
+    set(LANNER_NVCC $ENV{CUDACXX})
+  else()
+    find_program(LANNER_NVCC nvcc PATHS /usr/local/cuda/bin)
   endif()
-  find_program(LANNER_NVCC nvcc HINTS ENV CUDACXX PATHS ${LANNER_NVCC_PLACES})
   if(LANNER_NVCC)
     get_filename_component(LANNER_CUDA_ROOT ${LANNER_NVCC} REALPATH)
     get_filename_component(LANNER_CUDA_ROOT ${LANNER_CUDA_ROOT} DIRECTORY)
