@@ -2,7 +2,6 @@
 #include "text/grammar/leaf_automata.h"
 
 #include <algorithm>
-#include <map>
 
 #include "core/error.h"
 
@@ -17,6 +16,7 @@ constexpr std::size_t kMaxStates = 4'000'000;
 LeafAutomata::LeafAutomata(Terms terms, const std::vector<TermId>& leaves) : terms_(std::move(terms)) {
   class_of_.emplace_back().fill(0);  // The dead state's.
   class_count_.push_back(1);
+  representatives_.push_back({0});
   states_.push_back({});
   transitions_.push_back(kDead);
   for (const TermId term : leaves) add_leaf(term);
@@ -28,17 +28,24 @@ void LeafAutomata::add_leaf(TermId term) {
   std::array<std::uint8_t, ByteSet::kByteValues> classes{};
   std::uint32_t count = 1;
   for (const ByteSet& set : sets) {
-    std::map<std::pair<std::uint8_t, bool>, std::uint8_t> split;
+    // Each class splits into the bytes inside the set and those outside.
+    std::array<std::array<int, 2>, ByteSet::kByteValues> split;
+    for (auto& halves : split) halves = {-1, -1};
+    std::uint32_t next = 0;
     for (unsigned i = 0; i < ByteSet::kByteValues; ++i) {
       const auto byte = static_cast<std::uint8_t>(i);
-      const auto next = static_cast<std::uint8_t>(split.size());
-      classes[byte] = split.emplace(std::pair(classes[byte], set.contains(byte)), next).first->second;
+      int& half = split[classes[byte]][set.contains(byte) ? 1 : 0];
+      if (half < 0) half = static_cast<int>(next++);
+      classes[byte] = static_cast<std::uint8_t>(half);
     }
-    count = static_cast<std::uint32_t>(split.size());
+    count = next;
   }
   const auto leaf = static_cast<std::uint32_t>(class_of_.size());
   class_of_.push_back(classes);
   class_count_.push_back(count);
+  std::vector<std::uint8_t>& bytes = representatives_.emplace_back(count);
+  for (unsigned byte = 0; byte < ByteSet::kByteValues; ++byte)
+    bytes[classes[byte]] = static_cast<std::uint8_t>(byte);
   starts_.push_back(state_of(leaf, term));
 }
 
@@ -59,7 +66,7 @@ LeafState LeafAutomata::state_of(std::uint32_t leaf, TermId term) {
 
 LeafState LeafAutomata::find_step(LeafState state, std::uint8_t byte) {
   const State from = states_[state];
-  const LeafState next = state_of(from.leaf, terms_.derivative(from.term, byte));
+  const LeafState next = state_of(from.leaf, terms_.derivative(from.term, byte, representatives_[from.leaf]));
   transitions_[from.transitions + class_of_[from.leaf][byte]] = next;
   return next;
 }
@@ -117,6 +124,17 @@ std::optional<LeafAutomata::PlainStep> LeafAutomata::plain_step(LeafState state)
   if (missing[0].size() != 1) return std::nullopt;
   result.next = missing[0].front();
   return result;
+}
+
+bool LeafAutomata::keeps_plain(LeafState state) {
+  if (const std::optional<bool> known = states_[state].keeps_plain) return *known;
+  bool keeps = step(state, ' ') == state;  // Rules most states out at once.
+  if (keeps) {
+    const std::optional<PlainStep> step = plain_step(state);
+    keeps = step && step->next == state;
+  }
+  states_[state].keeps_plain = keeps;
+  return keeps;
 }
 
 std::size_t LeafAutomata::memory_bytes() const {

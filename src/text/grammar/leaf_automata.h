@@ -43,6 +43,9 @@ class LeafAutomata {
   };
   std::optional<PlainStep> plain_step(LeafState state);
 
+  /// Every plain text leads from the state back to it.
+  bool keeps_plain(LeafState state);
+
   std::size_t memory_bytes() const;
 
  private:
@@ -52,6 +55,7 @@ class LeafAutomata {
     std::uint32_t leaf = 0;
     std::uint32_t transitions = 0;
     bool accepts = false;
+    std::optional<bool> keeps_plain = std::nullopt;
   };
 
   LeafState state_of(std::uint32_t leaf, TermId term);
@@ -63,6 +67,7 @@ class LeafAutomata {
   std::vector<LeafState> transitions_;
   std::vector<std::array<std::uint8_t, ByteSet::kByteValues>> class_of_;  ///< By leaf.
   std::vector<std::uint32_t> class_count_;
+  std::vector<std::vector<std::uint8_t>> representatives_;  ///< By leaf: one byte of each class.
   std::vector<LeafState> starts_;
   std::unordered_map<std::uint64_t, LeafState> known_;  ///< By leaf and term.
   std::unordered_map<LeafState, ByteSet> next_bytes_;

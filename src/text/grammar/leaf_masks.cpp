@@ -5,9 +5,9 @@
 
 namespace lanner::text::grammar {
 
-void LeafMask::add_to(std::span<std::uint32_t> mask, const GrammarVocabulary& vocabulary) const {
+void LeafMask::add_to(std::span<std::uint64_t> mask, const GrammarVocabulary& vocabulary) const {
   if (plain > 0) {
-    const std::span<const std::uint32_t> plain_mask = vocabulary.plain_up_to(plain);
+    const std::span<const std::uint64_t> plain_mask = vocabulary.plain_up_to(plain);
     for (std::size_t i = 0; i < plain_mask.size(); ++i) mask[i] |= plain_mask[i];
   }
   for (std::size_t i = 0; i < dense.size(); ++i) mask[i] |= dense[i];
@@ -21,8 +21,10 @@ const LeafMask& LeafMasks::of(LeafState state) {
   std::unique_ptr<LeafMask>& mask = masks_[representative];
   if (!mask) {
     mask = compute(representative);
-    memory_bytes_ += sizeof(LeafMask) + 64 +
-                     (mask->tokens.size() + mask->dense.size() + mask->exits.size()) * sizeof(std::uint32_t);
+    memory_bytes_ +=
+        sizeof(LeafMask) + 64 +
+        (mask->tokens.size() + 2 * mask->dense.size() + mask->plain_exits.size() + mask->rest_exits.size()) *
+            sizeof(std::uint32_t);
   }
   known = mask.get();
   return *known;
@@ -45,12 +47,13 @@ std::optional<std::size_t> LeafMasks::plain_characters(LeafState state) {
 
 std::unique_ptr<LeafMask> LeafMasks::compute(LeafState state) {
   auto mask = std::make_unique<LeafMask>();
-  const auto plain = plain_characters(state);
-  mask->plain = plain.value_or(0);
-  mask->trie = plain ? &vocabulary_.rest() : &vocabulary_.trie();
-  walk(state, *mask);
+  if (const auto plain = plain_characters(state))
+    mask->plain = *plain;
+  else
+    walk(state, vocabulary_.plain(), *mask, mask->plain_exits);
+  walk(state, vocabulary_.rest(), *mask, mask->rest_exits);
   const std::size_t words = mask_words(vocabulary_.size());
-  if (mask->tokens.size() > words / 2) {
+  if (mask->tokens.size() > words) {
     mask->dense.resize(words);
     for (const TokenId token : mask->tokens) allow_token(mask->dense, token);
     mask->tokens = {};
@@ -58,9 +61,21 @@ std::unique_ptr<LeafMask> LeafMasks::compute(LeafState state) {
   return mask;
 }
 
-void LeafMasks::walk(LeafState state, LeafMask& mask) {
-  const std::span<const TokenTrie::Node> nodes = mask.trie->nodes();
-  path_.assign(mask.trie->max_depth() + 1, LeafAutomata::kDead);
+void LeafMasks::allow(const TokenTrie& trie, std::uint32_t node, LeafMask& mask) {
+  const TokenId token = trie.nodes()[node].token;
+  if (token == TokenTrie::kNoToken) return;
+  allowed_nodes_.push_back(node);
+  mask.tokens.push_back(token);
+  if (!trie.nodes()[node].has_namesakes) return;
+  const std::span<const TokenId> namesakes = trie.namesakes(token);
+  mask.tokens.insert(mask.tokens.end(), namesakes.begin(), namesakes.end());
+}
+
+void LeafMasks::walk(LeafState state, const TokenTrie& trie, LeafMask& mask,
+                     std::vector<std::uint32_t>& exits) {
+  const std::span<const TokenTrie::Node> nodes = trie.nodes();
+  const bool plain = &trie == &vocabulary_.plain();
+  path_.assign(trie.max_depth() + 1, LeafAutomata::kDead);
   path_[0] = state;
   allowed_nodes_.clear();
   for (std::uint32_t i = 0; i < nodes.size();) {
@@ -70,22 +85,22 @@ void LeafMasks::walk(LeafState state, LeafMask& mask) {
       i = node.end;
       continue;
     }
-    path_[node.depth] = next;
-    if (node.token != TokenTrie::kNoToken) {
-      allowed_nodes_.push_back(i);
-      mask.tokens.push_back(node.token);
-      if (node.has_namesakes)
-        for (const TokenId token : mask.trie->namesakes(node.token)) mask.tokens.push_back(token);
+    if (plain && leaves_.keeps_plain(next)) {
+      // Whole subtrees at one stroke: inside a string that only must not be one of some words, say.
+      for (; i < node.end; ++i) allow(trie, i, mask);
+      continue;
     }
-    if (leaves_.accepts(next) && node.end > i + 1) mask.exits.push_back(i);
+    path_[node.depth] = next;
+    allow(trie, i, mask);
+    if (leaves_.accepts(next) && node.end > i + 1) exits.push_back(i);
     ++i;
   }
   // Leaving is of no use where the leaf itself reads every token.
-  std::erase_if(mask.exits, [&](std::uint32_t exit) {
+  std::erase_if(exits, [&](std::uint32_t exit) {
     const std::uint32_t end = nodes[exit].end;
     const auto first = std::ranges::upper_bound(allowed_nodes_, exit);
-    const auto last = std::ranges::lower_bound(first, allowed_nodes_.end(), end);
-    return last - first == mask.trie->tokens_before(end) - mask.trie->tokens_before(exit + 1);
+    const auto last = std::lower_bound(first, allowed_nodes_.end(), end);
+    return last - first == trie.tokens_before(end) - trie.tokens_before(exit + 1);
   });
 }
 

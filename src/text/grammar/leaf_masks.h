@@ -18,12 +18,12 @@ struct LeafMask {
   /// characters, and those of `tokens` or `dense`.
   std::size_t plain = 0;
   std::vector<TokenId> tokens;
-  std::vector<std::uint32_t> dense;  ///< A mask, used instead of a long list.
-  /// Nodes of `trie` behind which the leaf may be complete and a token goes on that was not allowed yet.
-  const TokenTrie* trie = nullptr;
-  std::vector<std::uint32_t> exits;
+  std::vector<std::uint64_t> dense;  ///< A mask, used instead of a long list.
+  /// Nodes of the vocabulary's tries behind which the leaf may be complete and a token goes on that was not
+  /// allowed yet.
+  std::vector<std::uint32_t> plain_exits, rest_exits;
 
-  void add_to(std::span<std::uint32_t> mask, const GrammarVocabulary& vocabulary) const;
+  void add_to(std::span<std::uint64_t> mask, const GrammarVocabulary& vocabulary) const;
 };
 
 /// Leaf masks by state.
@@ -39,14 +39,16 @@ class LeafMasks {
   std::unique_ptr<LeafMask> compute(LeafState state);
   /// How many plain characters any plain token may have; nothing when plain tokens must be looked at singly.
   std::optional<std::size_t> plain_characters(LeafState state);
-  void walk(LeafState state, LeafMask& mask);
+  /// Adds the tokens of one trie that the leaf reads to their end, and the exits.
+  void walk(LeafState state, const TokenTrie& trie, LeafMask& mask, std::vector<std::uint32_t>& exits);
+  void allow(const TokenTrie& trie, std::uint32_t node, LeafMask& mask);
 
   const GrammarVocabulary& vocabulary_;
   LeafAutomata& leaves_;
   std::unordered_map<LeafState, const LeafMask*> by_state_;
   std::unordered_map<LeafState, std::unique_ptr<LeafMask>> masks_;  ///< By representative state.
   std::vector<LeafState> path_;
-  std::vector<std::uint32_t> allowed_nodes_;
+  std::vector<std::uint32_t> allowed_nodes_;  ///< Of one walk, ascending.
   std::size_t memory_bytes_ = 0;
 };
 

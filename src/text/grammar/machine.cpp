@@ -41,7 +41,7 @@ bool Machine::accepts(ParseState state) {
   return parse_.accepts(state);
 }
 
-void Machine::fill_mask(ParseState state, std::span<std::uint32_t> mask) {
+void Machine::fill_mask(ParseState state, std::span<std::uint64_t> mask) {
   const std::lock_guard lock(mutex_);
   const auto known = masks_.find(state);
   if (known != masks_.end()) {
@@ -50,40 +50,42 @@ void Machine::fill_mask(ParseState state, std::span<std::uint32_t> mask) {
   }
   compute_mask(state, mask);
   if (masks_.size() >= kMaxMasks) masks_.clear();
-  masks_.emplace(state, std::vector<std::uint32_t>(mask.begin(), mask.end()));
+  masks_.emplace(state, std::vector<std::uint64_t>(mask.begin(), mask.end()));
 }
 
-void Machine::compute_mask(ParseState state, std::span<std::uint32_t> mask) {
-  std::ranges::fill(mask, 0U);
+void Machine::compute_mask(ParseState state, std::span<std::uint64_t> mask) {
+  std::ranges::fill(mask, std::uint64_t{0});
   LeafState previous = LeafAutomata::kDead;
   for (std::uint32_t i = 0; i < parse_.items(state).size(); ++i) {
     const ParseStates::Item item = parse_.items(state)[i];
     const LeafMask& leaf = leaf_masks_.of(item.leaf);
     if (item.leaf != previous) leaf.add_to(mask, *vocabulary_);
     previous = item.leaf;
-    if (!leaf.exits.empty()) add_exits(leaf, item.then, mask);
+    if (leaf.plain_exits.empty() && leaf.rest_exits.empty()) continue;
+    const ParseState behind = parse_.after(item.then);
+    if (parse_.items(behind).empty()) continue;
+    add_exits(vocabulary_->plain(), leaf.plain_exits, behind, mask);
+    add_exits(vocabulary_->rest(), leaf.rest_exits, behind, mask);
   }
   add_markers(state, mask);
   if (parse_.accepts(state))
     for (const TokenId stop : vocabulary_->stop_ids()) allow_token(mask, stop);
 }
 
-void Machine::add_exits(const LeafMask& leaf, const ParseStates::Frame& then, std::span<std::uint32_t> mask) {
-  const ParseState behind = parse_.after(then);
-  if (parse_.items(behind).empty()) return;
+/// Allows the tokens that go on behind the nodes `exits` of the trie, where the parser is in state `behind`.
+void Machine::add_exits(const TokenTrie& trie, std::span<const std::uint32_t> exits, ParseState behind,
+                        std::span<std::uint64_t> mask) {
   const ByteSet first = next_bytes(behind);
-  const std::span<const TokenTrie::Node> nodes = leaf.trie->nodes();
-  for (const std::uint32_t exit : leaf.exits) {
-    for (std::uint32_t child = exit + 1; child < nodes[exit].end; child = nodes[child].end) {
-      if (!first.contains(nodes[child].byte)) continue;
-      add_subtree(*leaf.trie, child, behind, mask);
-    }
+  const std::span<const TokenTrie::Node> nodes = trie.nodes();
+  for (const std::uint32_t exit : exits) {
+    for (std::uint32_t child = exit + 1; child < nodes[exit].end; child = nodes[child].end)
+      if (first.contains(nodes[child].byte)) add_subtree(trie, child, behind, mask);
   }
 }
 
 /// Allows the tokens at and below `root`, the parser being in `state` before root's byte.
 void Machine::add_subtree(const TokenTrie& trie, std::uint32_t root, ParseState state,
-                          std::span<std::uint32_t> mask) {
+                          std::span<std::uint64_t> mask) {
   const std::span<const TokenTrie::Node> nodes = trie.nodes();
   path_[nodes[root].depth - 1U] = state;
   for (std::uint32_t i = root; i < nodes[root].end;) {
@@ -103,7 +105,7 @@ void Machine::add_subtree(const TokenTrie& trie, std::uint32_t root, ParseState 
   }
 }
 
-void Machine::add_markers(ParseState state, std::span<std::uint32_t> mask) {
+void Machine::add_markers(ParseState state, std::span<std::uint64_t> mask) {
   for (const ParseStates::MarkerItem& item : parse_.markers(state)) {
     if (item.kind == Program::EdgeKind::kMarker) {
       allow_token(mask, static_cast<TokenId>(item.target));
@@ -149,7 +151,7 @@ std::string Machine::forced_text(ParseState state, std::size_t max_bytes) {
 std::size_t Machine::memory_bytes() {
   const std::lock_guard lock(mutex_);
   return leaves_.memory_bytes() + parse_.memory_bytes() + leaf_masks_.memory_bytes() +
-         masks_.size() * mask_words(vocabulary_->size()) * sizeof(std::uint32_t);
+         masks_.size() * mask_words(vocabulary_->size()) * sizeof(std::uint64_t);
 }
 
 }  // namespace lanner::text::grammar

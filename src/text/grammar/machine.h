@@ -29,17 +29,18 @@ class Machine {
   ParseState step_text(ParseState state, std::string_view text);
   bool accepts(ParseState state);
   /// Sets the bits of all tokens that may come, stop tokens included, and clears the others.
-  void fill_mask(ParseState state, std::span<std::uint32_t> mask);
+  void fill_mask(ParseState state, std::span<std::uint64_t> mask);
   /// The text that must come, at most `max_bytes` of it.
   std::string forced_text(ParseState state, std::size_t max_bytes);
   std::size_t memory_bytes();
 
  private:
-  void compute_mask(ParseState state, std::span<std::uint32_t> mask);
-  void add_exits(const LeafMask& leaf, const ParseStates::Frame& then, std::span<std::uint32_t> mask);
+  void compute_mask(ParseState state, std::span<std::uint64_t> mask);
+  void add_exits(const TokenTrie& trie, std::span<const std::uint32_t> exits, ParseState behind,
+                 std::span<std::uint64_t> mask);
   void add_subtree(const TokenTrie& trie, std::uint32_t exit, ParseState state,
-                   std::span<std::uint32_t> mask);
-  void add_markers(ParseState state, std::span<std::uint32_t> mask);
+                   std::span<std::uint64_t> mask);
+  void add_markers(ParseState state, std::span<std::uint64_t> mask);
   const ByteSet& next_bytes(ParseState state);
 
   std::mutex mutex_;
@@ -48,7 +49,7 @@ class Machine {
   LeafAutomata leaves_;
   ParseStates parse_;
   LeafMasks leaf_masks_;
-  std::unordered_map<ParseState, std::vector<std::uint32_t>> masks_;
+  std::unordered_map<ParseState, std::vector<std::uint64_t>> masks_;
   std::unordered_map<ParseState, ByteSet> next_bytes_;
   std::vector<ParseState> path_;
 };

@@ -14,15 +14,15 @@ namespace lanner::text::grammar {
 Matcher::Matcher(std::shared_ptr<const Grammar> grammar)
     : grammar_(std::move(grammar)), machine_(grammar_->machine()), states_{machine_->start()} {}
 
-void Matcher::fill_mask(std::span<std::uint32_t> mask) const {
+void Matcher::fill_mask(std::span<std::uint64_t> mask) const {
   const std::size_t words = mask_words(grammar_->vocabulary().size());
   if (mask.size() < words)
     throw Error(ErrorKind::kInternal,
                 fmt::format("a token mask has {} words, expected {}", mask.size(), words));
-  std::ranges::fill(mask.subspan(words), 0U);
+  std::ranges::fill(mask.subspan(words), std::uint64_t{0});
   mask = mask.first(words);
   if (!is_terminated()) return machine_->fill_mask(states_.back(), mask);
-  std::ranges::fill(mask, 0U);
+  std::ranges::fill(mask, std::uint64_t{0});
   for (const TokenId stop : grammar_->vocabulary().stop_ids()) allow_token(mask, stop);
 }
 

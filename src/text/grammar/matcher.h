@@ -19,10 +19,10 @@ class Matcher {
  public:
   explicit Matcher(std::shared_ptr<const Grammar> grammar);
 
-  /// `mask`: mask_words(vocabulary().size()) words, or more; bit i % 32 of word i / 32 becomes 1 when token i
+  /// `mask`: mask_words(vocabulary().size()) words, or more; bit i % 64 of word i / 64 becomes 1 when token i
   /// may come next and 0 otherwise. Stop tokens may come exactly where the grammar may end; at least one
   /// token always may.
-  void fill_mask(std::span<std::uint32_t> mask) const;
+  void fill_mask(std::span<std::uint64_t> mask) const;
   /// Whether fill_mask() would allow the token, without the mask.
   bool allows(TokenId token) const;
   /// Takes the token. False, with nothing changed, when it may not come.

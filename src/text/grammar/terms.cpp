@@ -252,9 +252,9 @@ TermId Terms::raw_derivative(TermId term, std::uint8_t byte) {
   return kNothing;
 }
 
-TermId Terms::derivative(TermId term, std::uint8_t byte) {
+TermId Terms::derivative(TermId term, std::uint8_t byte, std::span<const std::uint8_t> representatives) {
   const TermId derived = raw_derivative(term, byte);
-  return alive(derived) ? derived : kNothing;
+  return alive(derived, representatives) ? derived : kNothing;
 }
 
 bool Terms::known_alive(TermId term, bool& alive) const {
@@ -269,26 +269,24 @@ bool Terms::known_alive(TermId term, bool& alive) const {
   return true;
 }
 
-bool Terms::alive(TermId term) {
+bool Terms::alive(TermId term, std::span<const std::uint8_t> bytes) {
   bool result = false;
   if (known_alive(term, result)) return result;
   struct Visit {
     TermId term;
-    std::vector<std::uint8_t> bytes;
     std::size_t next = 0;
   };
-  const std::vector<std::uint8_t> bytes = representatives(term);
-  std::vector<Visit> path{{term, bytes}};
+  std::vector<Visit> path{{term}};
   std::vector<TermId> seen{term};
   alive_[term] = false;  // Until shown otherwise; terms on the path count as visited.
   bool found = false;
   while (!path.empty() && !found) {
     Visit& top = path.back();
-    if (top.next == top.bytes.size()) {
+    if (top.next == bytes.size()) {
       path.pop_back();
       continue;
     }
-    const TermId next = raw_derivative(top.term, top.bytes[top.next++]);
+    const TermId next = raw_derivative(top.term, bytes[top.next++]);
     bool next_alive = false;
     if (known_alive(next, next_alive)) {
       found = next_alive;
@@ -298,7 +296,7 @@ bool Terms::alive(TermId term) {
       throw Error(ErrorKind::kUnsupported, "an intersection of patterns in the grammar has too many states");
     alive_[next] = false;
     seen.push_back(next);
-    path.push_back({next, bytes});
+    path.push_back({next});
   }
   for (const Visit& visit : path) alive_[visit.term] = true;
   // A visited term off the path may only have looked dead because it leads back to the path.

@@ -48,11 +48,16 @@ class Terms {
   TermId multiple(const MultipleState& state);
 
   /// What may follow `byte` in texts of the term. kNothing exactly when no text starts so.
-  TermId derivative(TermId term, std::uint8_t byte);
+  /// `representatives`: those of the term or of one it derives from.
+  TermId derivative(TermId term, std::uint8_t byte, std::span<const std::uint8_t> representatives);
+  TermId derivative(TermId term, std::uint8_t byte) { return derivative(term, byte, representatives(term)); }
   /// Whether the empty text belongs to the term.
   bool nullable(TermId term) const { return nodes_[term].nullable; }
   /// Whether any text belongs to the term. Throws Error kUnsupported when finding out takes too long.
-  bool alive(TermId term);
+  bool alive(TermId term) { return alive(term, representatives(term)); }
+  bool alive(TermId term, std::span<const std::uint8_t> representatives);
+  /// One byte of each class that the term's byte sets do not tell apart.
+  std::vector<std::uint8_t> representatives(TermId term) const;
   /// A term with the same texts of up to `max_bytes` bytes and the same continuations alive after them, with
   /// counts that cannot be used up by so few bytes made unbounded: long counted texts share their masks.
   TermId within(TermId term, std::uint32_t max_bytes);
@@ -97,7 +102,6 @@ class Terms {
   TermId multiple_derivative(const MultipleState& state, std::uint8_t byte);
   TermId list_derivative(TermId term, std::uint8_t byte);
   bool known_alive(TermId term, bool& alive) const;
-  std::vector<std::uint8_t> representatives(TermId term) const;
 
   std::vector<Node> nodes_;
   std::vector<ByteSet> sets_;

@@ -53,24 +53,24 @@ GrammarVocabulary::GrammarVocabulary(std::size_t size, std::vector<TokenBytes> t
 void GrammarVocabulary::index(std::vector<TokenBytes> text_tokens) {
   std::ranges::sort(text_tokens, {}, &TokenBytes::id);
   std::ranges::sort(markers_, {}, &Marker::id);
-  plain_.assign(kMaxPlain + 1, std::vector<std::uint32_t>(mask_words(size_)));
+  plain_.assign(kMaxPlain + 1, std::vector<std::uint64_t>(mask_words(size_)));
   offsets_.assign(size_ + 1, 0);
-  std::vector<TokenBytes> rest;
+  std::vector<TokenBytes> plain, rest;
   for (const TokenBytes& token : text_tokens) {
     offsets_[static_cast<std::size_t>(token.id) + 1] = static_cast<std::uint32_t>(token.bytes.size());
     characters_ += token.bytes;
-    const std::size_t characters = is_stop(token.id) ? 0 : plain_characters(token.bytes);
+    if (is_stop(token.id)) continue;
+    const std::size_t characters = plain_characters(token.bytes);
     if (characters == 0 || characters > kMaxPlain) {
       rest.push_back(token);
       continue;
     }
+    plain.push_back(token);
     for (std::size_t up_to = characters; up_to <= kMaxPlain; ++up_to) allow_token(plain_[up_to], token.id);
   }
   for (std::size_t i = 0; i < size_; ++i) offsets_[i + 1] += offsets_[i];
-  std::erase_if(text_tokens, [&](const TokenBytes& token) { return is_stop(token.id); });
-  std::erase_if(rest, [&](const TokenBytes& token) { return is_stop(token.id); });
   rest_ = TokenTrie(std::move(rest));
-  trie_ = TokenTrie(std::move(text_tokens));
+  plain_trie_ = TokenTrie(std::move(plain));
 }
 
 bool GrammarVocabulary::is_stop(TokenId id) const {

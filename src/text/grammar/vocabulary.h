@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -46,18 +47,19 @@ class GrammarVocabulary {
   /// Empty for markers and ids without a token.
   std::string_view text(TokenId id) const;
 
-  /// All text tokens.
-  const TokenTrie& trie() const { return trie_; }
-  /// The text tokens that plain_up_to() never has.
+  /// The text tokens that are plain (see kMaxPlain), and the others. Stop tokens are in neither.
+  const TokenTrie& plain() const { return plain_trie_; }
   const TokenTrie& rest() const { return rest_; }
   /// Longest text of any token, in bytes.
-  std::uint32_t max_bytes() const { return static_cast<std::uint32_t>(trie_.max_depth()); }
+  std::uint32_t max_bytes() const {
+    return static_cast<std::uint32_t>(std::max(plain_trie_.max_depth(), rest_.max_depth()));
+  }
 
   /// Plain tokens are 1..kMaxPlain whole characters that a JSON string holds as they are: none of " \ and
   /// U+0000..U+001F. Most of a vocabulary is plain, and inside a string it can be allowed at one stroke.
   static constexpr std::size_t kMaxPlain = 24;
   /// Mask of the plain tokens of at most `characters` characters (<= kMaxPlain).
-  std::span<const std::uint32_t> plain_up_to(std::size_t characters) const { return plain_[characters]; }
+  std::span<const std::uint64_t> plain_up_to(std::size_t characters) const { return plain_[characters]; }
 
  private:
   void index(std::vector<TokenBytes> text_tokens);
@@ -67,8 +69,8 @@ class GrammarVocabulary {
   std::vector<TokenId> stop_ids_;
   std::string characters_;
   std::vector<std::uint32_t> offsets_;  ///< By id, one more than size_.
-  std::vector<std::vector<std::uint32_t>> plain_;
-  TokenTrie trie_, rest_;
+  std::vector<std::vector<std::uint64_t>> plain_;
+  TokenTrie plain_trie_, rest_;
 };
 
 }  // namespace lanner::text::grammar

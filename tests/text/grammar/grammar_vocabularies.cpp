@@ -61,7 +61,7 @@ std::shared_ptr<const Grammar> gbnf(std::string_view text, Vocabulary vocabulary
 
 std::vector<TokenId> allowed_tokens(const Matcher& matcher) {
   const std::size_t size = matcher.grammar().vocabulary().size();
-  std::vector<std::uint32_t> mask(mask_words(size));
+  std::vector<std::uint64_t> mask(mask_words(size));
   matcher.fill_mask(mask);
   std::vector<TokenId> result;
   for (std::size_t id = 0; id < size; ++id)
@@ -79,7 +79,7 @@ std::string random_text(const std::shared_ptr<const Grammar>& grammar, Dice& dic
   Matcher matcher(grammar);
   const GrammarVocabulary& vocabulary = grammar->vocabulary();
   std::string text;
-  for (std::size_t step = 0; step < 40 * soft_limit; ++step) {
+  for (std::size_t step = 0; step < 10 * soft_limit; ++step) {
     if (matcher.can_end() && (step > soft_limit || dice.chance(20))) return text;
     const std::vector<TokenId> allowed = allowed_tokens(matcher);
     REQUIRE(!allowed.empty());

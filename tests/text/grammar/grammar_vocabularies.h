@@ -44,7 +44,7 @@ std::vector<TokenId> allowed_tokens(const Matcher& matcher);
 /// Accepts the text byte by byte (with a byte_vocabulary()); false where it cannot go on.
 bool accept_bytes(Matcher& matcher, std::string_view text);
 /// Follows random allowed tokens until a stop token, preferring stops and short ways after `soft_limit`
-/// tokens. Empty when it did not come to an end in 40 times as many.
+/// tokens. Empty when it did not come to an end in 10 times as many.
 std::string random_text(const std::shared_ptr<const Grammar>& grammar, Dice& dice, std::size_t soft_limit);
 
 }  // namespace lanner::text::grammar::test
