@@ -10,9 +10,7 @@ namespace lanner::engine {
 using cache::CheckpointClass;
 
 PrefixReuse::PrefixReuse(const LoadedModel& model, const EngineOptions& options, std::size_t capacity_bytes)
-    : key_(prefix_key(model)),
-      interval_(options.checkpoint_interval),
-      store_(capacity_bytes) {}
+    : key_(prefix_key(model)), interval_(options.checkpoint_interval), store_(capacity_bytes) {}
 
 std::optional<cache::SequenceCache> PrefixReuse::find(Sequence& sequence) {
   const Request& request = sequence.request();

@@ -153,9 +153,9 @@ TEST_CASE("a short soak: every answer under pressure is the one the request gets
   std::uint64_t seed = 20;
   for (const auto& model : all_models()) {
     const bool small = model->model().facts().vocabulary <= test::kRandomVocabulary;
-    const test::SoakReport report =
-        test::soak(model, small ? test::kRandomVocabulary : 4000,
-                   {.seed = seed++, .duration = std::chrono::milliseconds(900), .most_requests = 24, .threads = 1});
+    const test::SoakReport report = test::soak(
+        model, small ? test::kRandomVocabulary : 4000,
+        {.seed = seed++, .duration = std::chrono::milliseconds(900), .most_requests = 24, .threads = 1});
     CAPTURE(model->checkpoint().folder().filename().string());
     for (const std::string& fault : report.faults) FAIL_CHECK(fault);
     CHECK(report.requests > 0);
