@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { batch, computed, signal } from '@preact/signals';
+import { batch, computed, effect, signal } from '@preact/signals';
 import type { Answer } from '../api/chat_stream';
 import { streamChat } from '../api/client';
 import type { ChatRequest } from '../api/types';
@@ -24,6 +24,12 @@ export const running = signal<Running | null>(null);
 // Apart from `running`, which changes with every piece.
 export const busy = computed(() => running.value !== null);
 export const writtenNode = computed(() => running.value?.node);
+
+/** An answer whose conversation is deleted stops. */
+effect(() => {
+  const now = running.value;
+  if (now && !conversations.value.some((one) => one.id === now.conversation)) now.abort.abort();
+});
 
 function freshNode(role: MessageNode['role'], parent: string | null, content: string): MessageNode {
   return { id: newId(), parent, role, content, created: Date.now() };

@@ -80,7 +80,7 @@ export function Composer() {
           <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> starts a line
         </span>
         <Speed />
-        <ContextMeter used={contextUse.value.used} limit={contextUse.value.limit} />
+        <ContextMeter used={(contextUse.value.used ?? 0) + (running.value?.pieces ?? 0)} limit={contextUse.value.limit} />
       </div>
     </form>
   );

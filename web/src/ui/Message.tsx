@@ -83,7 +83,8 @@ function Failure({ node }: { node: MessageNode }) {
 }
 
 function Actions({ node, last, onEdit }: { node: MessageNode; last: boolean; onEdit: () => void }) {
-  const cut = node.finish === 'length' || node.finish === 'stopped';
+  // Also when the page was closed, or the connection broke, while it was written.
+  const cut = node.finish !== 'stop' && node.finish !== 'tool_calls' && !node.edited;
   return (
     <div class="actions">
       <Branches node={node} />
