@@ -98,7 +98,7 @@ export function changeTree(id: string, change: (tree: MessageTree) => MessageTre
   if (!one) return; // deleted while an answer was still arriving
   const tree = change(one.tree);
   const first = shownPath(tree)[0];
-  store({ ...one, tree, updated: Date.now(), title: one.titled || !first ? one.title : titleFrom(first.content) });
+  store({ ...one, tree, updated: Date.now(), title: one.titled || !first ? one.title : titleFrom(first.content || (first.attachments?.[0]?.name ?? '')) });
 }
 
 export function changeSettings(change: Partial<ChatSettings>): void {

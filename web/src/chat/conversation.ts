@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import { fenced, withAttachments } from './attachments';
 import { kDefaultSettings, type ChatSettings } from './settings';
 import { emptyTree, pathTo, shownPath, treeProblem, type MessageNode, type MessageTree } from './tree';
 
@@ -107,6 +108,9 @@ function checked(value: unknown, number: number): Conversation {
   for (const [id, node] of Object.entries(tree['nodes'])) {
     if (!isRecord(node) || node['id'] !== id || !isText(node['content'])) return fail(`message ${id} is broken`);
     if (!['user', 'assistant', 'tool'].includes(String(node['role']))) return fail(`message ${id} has an unknown role`);
+    const files = node['attachments'];
+    if (files !== undefined && !(Array.isArray(files) && files.every((file) => isRecord(file) && isText(file['name']) && isText(file['text']))))
+      return fail(`message ${id} has broken attachments`);
     if (node['parent'] !== null && !isText(node['parent'])) return fail(`message ${id} has a broken parent`);
   }
   const problem = treeProblem(tree as unknown as MessageTree);
@@ -138,15 +142,9 @@ export function exportMarkdown(conversation: Conversation): string {
     const name = { user: 'User', assistant: 'Assistant', tool: `Tool result: ${node.toolName ?? ''}` }[node.role];
     const body = [`## ${name}`];
     if (node.reasoning) body.push(node.reasoning.trim().replace(/^/gm, '> '));
-    if (node.content) body.push(node.role === 'tool' ? fenced(node.content, '') : node.content.trim());
+    if (node.content || node.attachments) body.push(node.role === 'tool' ? fenced(node.content, '') : withAttachments(node.content.trim(), node.attachments));
     for (const call of node.toolCalls ?? []) body.push(`Call of \`${call.name}\`:\n\n${fenced(call.arguments, 'json')}`);
     parts.push(body.join('\n\n'));
   }
   return parts.join('\n\n') + '\n';
-}
-
-function fenced(text: string, language: string): string {
-  const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), (run) => run[0].length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}${language}\n${text}\n${fence}`;
 }

@@ -6,7 +6,7 @@ import type { ChatRequest } from '../api/types';
 import { apiKey, changeTree, conversations, current, modelId, needsKey, saveSoon, spoken } from './app';
 import { newId, openCalls } from './conversation';
 import { chatRequest, continuationRequest } from './request';
-import { addNode, pathTo, shownPath, updateNode, type MessageNode } from './tree';
+import { addNode, pathTo, shownPath, updateNode, type Attachment, type MessageNode } from './tree';
 
 /** An answer that is arriving. */
 export interface Running {
@@ -36,11 +36,12 @@ function freshNode(role: MessageNode['role'], parent: string | null, content: st
 }
 
 /** Sends what the user wrote after the shown messages. */
-export function send(text: string): void {
-  if (running.value || text.trim() === '') return;
+export function send(text: string, attachments: Attachment[] = []): void {
+  if (running.value || (text.trim() === '' && attachments.length === 0)) return;
   const conversation = current.value;
   const last = shownPath(conversation.tree).at(-1);
   const node = freshNode('user', last?.id ?? null, text);
+  if (attachments.length > 0) node.attachments = attachments;
   changeTree(conversation.id, (tree) => addNode(tree, node));
   answer(conversation.id, node.id);
 }
@@ -57,7 +58,7 @@ export function edit(id: string, content: string): void {
   const conversation = current.value;
   const node = conversation.tree.nodes[id];
   if (running.value || !node || content === node.content) return;
-  const copy = { ...freshNode(node.role, node.parent, content), ...(node.role === 'assistant' ? kept(node) : {}) };
+  const copy = { ...freshNode(node.role, node.parent, content), ...(node.role === 'assistant' ? kept(node) : { attachments: node.attachments }) };
   changeTree(conversation.id, (tree) => addNode(tree, copy));
   if (node.role === 'user') answer(conversation.id, copy.id);
   else saveSoon();

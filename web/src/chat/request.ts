@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 import type { ChatRequest, WireMessage } from '../api/types';
+import { withAttachments } from './attachments';
 import { parseExtra, parseTools, type ChatSettings } from './settings';
 import type { MessageNode } from './tree';
 
 function wireMessage(node: MessageNode): WireMessage {
   if (node.role === 'tool')
     return { role: 'tool', content: node.content, tool_call_id: node.toolCallId ?? '', name: node.toolName ?? '' };
-  if (node.role === 'user') return { role: 'user', content: node.content };
+  if (node.role === 'user') return { role: 'user', content: withAttachments(node.content, node.attachments) };
   const message: WireMessage = { role: 'assistant', content: node.content };
   if (node.reasoning) message.reasoning_content = node.reasoning;
   if (node.toolCalls?.length) {

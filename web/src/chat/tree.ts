@@ -4,6 +4,12 @@ import type { FinishReason, Timings, ToolCall, Usage } from '../api/types';
 
 export type Role = 'user' | 'assistant' | 'tool';
 
+/** A text file that goes with a message. */
+export interface Attachment {
+  name: string;
+  text: string;
+}
+
 /** One message. Alternatives to a message are its siblings: other children of the same parent. */
 export interface MessageNode {
   id: string;
@@ -12,6 +18,7 @@ export interface MessageNode {
   role: Role;
   content: string;
   created: number;
+  attachments?: Attachment[];
   reasoning?: string;
   /** Milliseconds spent in the thought. */
   reasoningMs?: number;

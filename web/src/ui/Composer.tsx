@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { contextUse, current, currentId, server } from '../chat/app';
+import { contextUse, current, currentId, say, server } from '../chat/app';
+import { readAttachment } from '../chat/attachments';
 import { openCalls } from '../chat/conversation';
 import { busy, running, send, stop } from '../chat/generation';
 import { liveSpeed } from '../chat/speed';
+import type { Attachment } from '../chat/tree';
 import { ContextMeter } from './ContextMeter';
-import { Icon } from './Icon';
+import { Icon, IconButton } from './Icon';
 import { focusComposer } from './view';
 
-/** Unsent text of each conversation. */
+/** Unsent text and files of each conversation. */
 const drafts = new Map<string, string>();
+const draftFiles = new Map<string, Attachment[]>();
 
 export function Composer() {
   const field = useRef<HTMLTextAreaElement>(null);
   const text = useSignal(drafts.get(currentId.value) ?? '');
+  const files = useSignal<Attachment[]>(draftFiles.get(currentId.value) ?? []);
+  const picker = useRef<HTMLInputElement>(null);
   const id = currentId.value;
   useEffect(() => {
     text.value = drafts.get(id) ?? '';
+    files.value = draftFiles.get(id) ?? [];
   }, [id]);
   useEffect(() => field.current?.focus(), [focusComposer.value]);
   useEffect(() => {
@@ -31,10 +37,25 @@ export function Composer() {
     text.value = value;
     drafts.set(id, value);
   };
+  const setFiles = (value: Attachment[]) => {
+    files.value = value;
+    draftFiles.set(id, value);
+  };
+  const attach = async (list: FileList | undefined | null) => {
+    for (const file of list ?? []) {
+      try {
+        setFiles([...files.value, await readAttachment(file)]);
+      } catch (error) {
+        say((error as Error).message, 'bad');
+      }
+    }
+  };
+  const empty = text.value.trim() === '' && files.value.length === 0;
   const submit = () => {
-    if (busy.value || waits || text.value.trim() === '') return;
-    send(text.value);
+    if (busy.value || waits || empty) return;
+    send(text.value, files.value);
     change('');
+    setFiles([]);
   };
   return (
     <form
@@ -44,8 +65,39 @@ export function Composer() {
         event.preventDefault();
         submit();
       }}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        void attach(event.dataTransfer?.files);
+      }}
     >
+      {files.value.length > 0 && (
+        <ul class="files" aria-label="Attached files">
+          {files.value.map((file) => (
+            <li key={file.name}>
+              {file.name}
+              <IconButton
+                icon="close"
+                label={`Remove ${file.name}`}
+                onClick={() => setFiles(files.value.filter((other) => other !== file))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
       <div class="composer-box">
+        <IconButton icon="clip" label="Attach text files" onClick={() => picker.current?.click()} />
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          aria-label="Files to attach"
+          onChange={(event) => {
+            const field = event.currentTarget;
+            void attach(field.files).then(() => (field.value = ''));
+          }}
+        />
         <textarea
           ref={field}
           rows={1}
@@ -53,6 +105,11 @@ export function Composer() {
           placeholder={waits ? 'The model waits for the result of its tool call' : 'Write a message'}
           value={text.value}
           onInput={(event) => change(event.currentTarget.value)}
+          onPaste={(event) => {
+            if (!event.clipboardData?.files.length) return;
+            event.preventDefault();
+            void attach(event.clipboardData.files);
+          }}
           onKeyDown={(event) => {
             if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
             event.preventDefault();
@@ -69,7 +126,7 @@ export function Composer() {
             class="round primary"
             aria-label="Send"
             title="Send (Enter)"
-            disabled={waits || text.value.trim() === '' || server.value.status === 'loading'}
+            disabled={waits || empty || server.value.status === 'loading'}
           >
             <Icon name="send" />
           </button>

@@ -25,6 +25,7 @@ const kPaths = {
   check: 'M5 13l4 4L19 7',
   more: 'M12 6v.01M12 12v.01M12 18v.01',
   forward: 'M5 5l7 7-7 7M13 5l7 7-7 7',
+  clip: 'M8 12.5l6-6a3 3 0 0 1 4.3 4.3l-8 8a5 5 0 0 1-7-7L11 4',
   keyboard: 'M3 7h18v10H3zM7 11v.01M11 11v.01M15 11v.01M8 14h8',
 } as const;
 

@@ -125,7 +125,15 @@ export const Message = memo(function Message({ node, last }: { node: MessageNode
       {editing.value ? (
         <Editor node={node} onDone={() => (editing.value = false)} />
       ) : node.role === 'user' ? (
-        <div class="said">{node.content}</div>
+        <div class="said">
+          {node.attachments?.map((file) => (
+            <details key={file.name} class="attached">
+              <summary>{file.name}</summary>
+              <pre tabIndex={0}>{file.text}</pre>
+            </details>
+          ))}
+          {node.content}
+        </div>
       ) : (
         <Markdown text={node.content} />
       )}

@@ -122,6 +122,22 @@ describe.skipIf(!hasChromium)('the chat page', () => {
     ]);
   });
 
+  it('sends text files along with a message, and refuses others', async () => {
+    const file = (name: string, content: string | Buffer) => ({ name, mimeType: '', buffer: Buffer.from(content) });
+    await page.getByLabel('Files to attach').setInputFiles([file('a.txt', 'alpha\n'), file('b.md', '```\nbeta\n```'), file('c.bin', Buffer.from([0xff, 0x00]))]);
+    await page.getByRole('alert').getByText('c.bin is not a text file.').waitFor();
+    await page.getByRole('button', { name: 'Remove a.txt' }).click();
+    await page.getByLabel('Files to attach').setInputFiles([file('a2.txt', 'alpha\n')]);
+    await page.getByRole('button', { name: 'Remove a2.txt' }).waitFor();
+    await say(page, 'Compare.');
+    await settled(page);
+    expect(lastBody().messages).toEqual([
+      { role: 'user', content: 'File b.md:\n````\n```\nbeta\n```\n````\n\nFile a2.txt:\n```\nalpha\n```\n\nCompare.' },
+    ]);
+    expect(await page.getByRole('article', { name: 'You' }).locator('summary').allTextContents()).toEqual(['b.md', 'a2.txt']);
+    expect(await page.getByRole('list', { name: 'Attached files' }).count()).toBe(0);
+  });
+
   it('stops by Escape, keeps what came and continues it', async () => {
     fake.replies.push({ steps: [...text('Once upon'), { pause: 6000 }, ...text(' never')] });
     fake.replies.push({ steps: text(' a time.') });
