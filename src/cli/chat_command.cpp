@@ -10,6 +10,7 @@
 #include "cli/edit_line_reader.h"
 #include "cli/exit_code.h"
 #include "cli/model_loading.h"
+#include "cli/prompt_source.h"
 #include "core/error.h"
 #include "io/message_text.h"
 
@@ -60,6 +61,7 @@ void declare_chat(CLI::App& app, ChatOptions& options) {
 }
 
 int chat_command(const ChatOptions& options, Console& console) {
+  require_utf8(options.chat.system, "--system");
   const nlohmann::ordered_json tools = read_tools(options.chat);
   const auto model = load_model(options.model, console);
   refuse_media(options.chat, model->model().facts());

@@ -6,26 +6,39 @@
 namespace lanner::cli {
 namespace {
 
-/// A signal handler can reach nothing but static storage.
-std::atomic<bool>& interrupted() {
-  static constinit std::atomic<bool> flag{false};
-  return flag;
+/// The signal that came, 0 for none. A signal handler can reach nothing but static storage.
+std::atomic<int>& noted_signal() {
+  static constinit std::atomic<int> signal{0};
+  return signal;
 }
 
 }  // namespace
 
-InterruptWatch::InterruptWatch() {
-  interrupted() = false;
+InterruptWatch::InterruptWatch(WatchedSignals signals) {
+  noted_signal() = 0;
   struct sigaction action {};
-  action.sa_handler = [](int) { interrupted() = true; };
+  action.sa_handler = [](int signal) { noted_signal() = signal; };
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &previous_);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (signal != SIGINT && signals == WatchedSignals::kCtrlC) continue;
+    Replaced replaced{.signal = signal, .action = {}};
+    sigaction(signal, nullptr, &replaced.action);
+    if (signal == SIGHUP && replaced.action.sa_handler == SIG_IGN) continue;  // started by nohup
+    sigaction(signal, &action, nullptr);
+    replaced_.push_back(replaced);
+  }
 }
 
-InterruptWatch::~InterruptWatch() { sigaction(SIGINT, &previous_, nullptr); }
+InterruptWatch::~InterruptWatch() {
+  for (const Replaced& replaced : replaced_) sigaction(replaced.signal, &replaced.action, nullptr);
+}
 
-bool InterruptWatch::raised() const { return interrupted(); }
+bool InterruptWatch::raised() const { return noted_signal() != 0; }
 
-void InterruptWatch::clear() { interrupted() = false; }
+void InterruptWatch::clear() { noted_signal() = 0; }
+
+void InterruptWatch::check() const {
+  if (const int signal = noted_signal()) throw Interrupted(signal);
+}
 
 }  // namespace lanner::cli

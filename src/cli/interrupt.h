@@ -2,36 +2,52 @@
 #pragma once
 
 #include <csignal>
+#include <cstdint>
 #include <exception>
+#include <vector>
 
 namespace lanner::cli {
 
-/// Thrown out of long work after Ctrl-C, so that half-written files go away; ends the program with
-/// kExitInterrupted.
+/// Thrown out of long work after a signal, so that half-written files go away.
 class Interrupted final : public std::exception {
  public:
+  explicit Interrupted(int signal) : signal_(signal) {}
   const char* what() const noexcept override { return "interrupted"; }
+  /// What a shell shows for a program that the signal ended: 130 after Ctrl-C, 143 after SIGTERM.
+  int exit_code() const { return 128 + signal_; }
+
+ private:
+  int signal_;
 };
 
-/// While one exists, Ctrl-C (SIGINT) is noted instead of ending the program. System calls that wait return
+/// Which signals a watch notes; all others do what they did.
+enum class WatchedSignals : std::uint8_t {
+  kCtrlC,     ///< SIGINT
+  kAnyEnding  ///< SIGTERM and SIGHUP too: for work that has files to take away
+};
+
+/// While one exists, its signals are noted instead of ending the program. System calls that wait return
 /// early. At most one at a time.
 class InterruptWatch {
  public:
-  InterruptWatch();
+  explicit InterruptWatch(WatchedSignals signals = WatchedSignals::kCtrlC);
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
-  /// True when Ctrl-C came since construction or clear().
+  /// True when a signal came since construction or clear().
   bool raised() const;
   void clear();
-  /// Throws Interrupted when Ctrl-C came.
-  void check() const {
-    if (raised()) throw Interrupted();
-  }
+  /// Throws Interrupted when a signal came.
+  void check() const;
 
  private:
-  struct sigaction previous_ {};
+  struct Replaced {
+    int signal;
+    struct sigaction action;
+  };
+
+  std::vector<Replaced> replaced_;
 };
 
 }  // namespace lanner::cli

@@ -8,6 +8,7 @@
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "cli/progress_bar.h"
+#include "cli/token_ids.h"
 #include "cli/validators.h"
 #include "device/cuda.h"
 #include "engine/logits_dump.h"
@@ -19,15 +20,13 @@ namespace lanner::cli {
 
 void declare_logits(CLI::App& app, LogitsOptions& options) {
   add_required_folder(app, options.model);
-  CLI::Option* ids = app.add_option("--ids", options.ids, "token ids, separated by commas");
-  ids->type_name("ID,ID,...")
-      ->delimiter(',')
-      ->take_all()
-      ->allow_extra_args(false)
-      ->check(whole_between(0, 0x7fffffff));
+  CLI::Option* ids = add_token_ids(app, "--ids", options.ids, "token ids, separated by commas");
   add_prompt_options(app, options.prompt);
   for (const char* name : {"--prompt", "--file"}) app.get_option(name)->excludes(ids);
-  app.add_option("-o,--output", options.output, "safetensors file to write")->required()->type_name("FILE");
+  app.add_option("-o,--output", options.output, "safetensors file to write")
+      ->required()
+      ->type_name("FILE")
+      ->check(not_empty());
   app.add_flag("--hidden", options.hidden,
                "also write hidden.0 (the embedding), hidden.1 ... (after each layer) and final_norm");
   app.add_option("--chunk", options.chunk, "tokens of one forward pass (default: 512); changes no result")
@@ -49,7 +48,7 @@ int logits_command(const LogitsOptions& options, Console& console) {
   device::Stream stream(ops, options.model.thread_count());
   const auto model = models::load_model(
       checkpoint, {.ops = ops, .compute = options.model.arithmetic(), .pool = stream.pool()});
-  const InterruptWatch watch;
+  const InterruptWatch watch(WatchedSignals::kAnyEnding);
   ProgressBar bar(console, "logits");
   engine::dump_logits(*model, ops, stream,
                       {.ids = ids,

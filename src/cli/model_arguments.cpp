@@ -44,14 +44,15 @@ std::optional<int> ModelArguments::cuda_card() const {
 void add_folder(CLI::App& app, ModelArguments& arguments) {
   CLI::Option* positional =
       app.add_option("FOLDER", arguments.folder, std::string(kFolderHelp) + " (default: tale-gemma4)");
-  positional->type_name("");
+  positional->type_name("")->check(not_empty());
   app.add_option("-m,--model", arguments.folder, "the same as FOLDER")
       ->type_name("FOLDER")
+      ->check(not_empty())
       ->excludes(positional);
 }
 
 void add_required_folder(CLI::App& app, ModelArguments& arguments) {
-  app.add_option("FOLDER", arguments.folder, kFolderHelp)->required()->type_name("");
+  app.add_option("FOLDER", arguments.folder, kFolderHelp)->required()->type_name("")->check(not_empty());
 }
 
 void add_machine_options(CLI::App& app, ModelArguments& arguments) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <numbers>
 #include <optional>
@@ -30,7 +31,7 @@ void print(const PerplexityOptions& options, const engine::Perplexity& result, c
       << fmt::format("nll per token   {:.6f}\n", result.nll_per_token())
       << fmt::format("bits per byte   {:.4f}\n", facts["bits_per_byte"].get<double>())
       << fmt::format("tokens scored   {} of {}, chunks of {}\n", result.scored_tokens,
-                     facts["tokens"].get<std::size_t>(), options.chunk);
+                     facts["tokens"].get<std::size_t>(), facts["chunk"].get<std::size_t>());
   if (facts.contains("agreement")) {
     const io::Json& agreement = facts["agreement"];
     out << fmt::format(
@@ -58,7 +59,8 @@ engine::Agreement compare_with_exact(const PerplexityOptions& options, const eng
 void declare_perplexity(CLI::App& app, PerplexityOptions& options) {
   add_folder(app, options.model);
   add_prompt_options(app, options.text);
-  app.add_option("--chunk", options.chunk, "tokens scored from an empty context each (default: 512)")
+  app.add_option("--chunk", options.chunk,
+                 "tokens scored from an empty context each, at most the model's context (default: 512)")
       ->type_name("N")
       ->check(whole_between(2, 1 << 20));
   app.add_flag("--agreement", options.agreement,
@@ -78,12 +80,13 @@ int perplexity_command(const PerplexityOptions& options, Console& console) {
   const auto loaded = load_model(options.model, console);
   const engine::LoadedModel& model = *loaded;
   device::Stream stream(model.ops(), options.model.thread_count());
+  const std::size_t chunk = std::min(options.chunk, model.model().facts().context);
   const std::vector<TokenId> ids = model.tokenizer().encode(text);
   const auto start = std::chrono::steady_clock::now();
   const InterruptWatch watch;
   ProgressBar bar(console, "perplexity");
   const engine::Perplexity result =
-      engine::measure_perplexity(model, stream, ids, options.chunk, [&](std::size_t done) {
+      engine::measure_perplexity(model, stream, ids, chunk, [&](std::size_t done) {
         watch.check();
         bar.update(done, ids.size());
       });
@@ -99,7 +102,7 @@ int perplexity_command(const PerplexityOptions& options, Console& console) {
                  {"tokens", ids.size()},
                  {"scored_tokens", result.scored_tokens},
                  {"bytes", text.size()},
-                 {"chunk", options.chunk},
+                 {"chunk", chunk},
                  {"seconds", seconds.count()}};
   if (agreement)
     facts["agreement"] = {{"mean_divergence", agreement->mean_divergence()},

@@ -45,8 +45,8 @@ int run_program(const std::vector<std::string>& arguments, const Environment& en
     return parse_and_run(line, arguments, console);
   } catch (const Error& error) {
     return report(console, exit_code_of(error.kind()), error.what());
-  } catch (const Interrupted&) {
-    return kExitInterrupted;
+  } catch (const Interrupted& interrupted) {
+    return interrupted.exit_code();
   } catch (const std::bad_alloc&) {
     return report(console, kExitOutOfMemory, "out of memory; close other programs or take a smaller model");
   } catch (const std::exception& error) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cli/cli11_app.h"
 #include "cli/console.h"
@@ -20,8 +21,12 @@ struct PromptSource {
 /// Adds -p/--prompt and -f/--file.
 void add_prompt_options(CLI::App& app, PromptSource& source);
 
+/// Throws Error kInvalidArgument naming the text and its first byte that is not UTF-8.
+void require_utf8(std::string_view text, std::string_view name);
+
 /// The whole text as it is. Throws Error kInvalidArgument when there is no source but a terminal, or the text
-/// is not UTF-8 (naming the byte); kNotFound and kIo for the file.
+/// is not UTF-8 (naming the byte); kNotFound and kIo for the file; kUnsupported for more than
+/// io::kMaxTextBytes.
 std::string read_text(const PromptSource& source, Console& console);
 
 /// read_text() without one line end at the end of a file or of standard input.

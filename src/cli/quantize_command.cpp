@@ -112,7 +112,7 @@ int quantize_command(const QuantizeArguments& arguments, Console& console) {
                                     .threads = arguments.model.thread_count()};
   for (const std::string& text : arguments.overrides)
     options.overrides.push_back(quantize::parse_bit_override(text));
-  const InterruptWatch watch;
+  const InterruptWatch watch(WatchedSignals::kAnyEnding);
   ProgressBar bar(console, "quantize");
   const quantize::QuantizeReport report =
       quantize::quantize_folder(options, [&](const quantize::QuantizeProgress& progress) {

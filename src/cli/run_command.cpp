@@ -80,6 +80,7 @@ void declare_run(CLI::App& app, RunOptions& options) {
 }
 
 int run_command(const RunOptions& options, Console& console) {
+  require_utf8(options.chat.system, "--system");
   const std::string text = read_prompt(options.prompt, console);
   const nlohmann::ordered_json tools = read_tools(options.chat);
   const AnswerClock load_clock;

@@ -96,10 +96,13 @@ void add_length_options(CLI::App& app, SamplingArguments& arguments) {
           },
           std::string(), "length"))
       ->group(kLength);
-  app.add_option("-c,--ctx,--ctx-size", arguments.context,
-                 "use only so many tokens of the model's context, prompt and answer together")
+  app.add_option(
+         "-c,--ctx,--ctx-size", arguments.context,
+         "use only so many tokens of the model's context, prompt and answer together; 0 = all (default)")
       ->type_name("N")
-      ->check(whole_between(2, kMostTokens))
+      ->check(CLI::Validator(
+          [](std::string& text) { return text == "0" ? std::string() : whole_between(2, kMostTokens)(text); },
+          std::string(), "context"))
       ->group(kLength);
   app.add_option("--chunk", arguments.chunk,
                  "prompt tokens of one forward pass (default: 512); changes no result")
@@ -114,6 +117,7 @@ void add_length_options(CLI::App& app, SamplingArguments& arguments) {
       ->group(kLength);
   app.add_option("--stop", arguments.stop, "end the answer before this text; may be repeated")
       ->type_name("TEXT")
+      ->check(not_empty())
       ->take_all()
       ->allow_extra_args(false)
       ->group(kLength);

@@ -69,7 +69,7 @@ int synth_command(const SynthArguments& arguments, Console& console) {
       .max_shard_bytes = arguments.shard_megabytes * 1'000'000};
   options.text_parts = find_embedded_model(
       synthetic::is_gemma4(options.config) ? "tale-gemma4" : "tale-qwen3_5", arguments.model.places);
-  const InterruptWatch watch;
+  const InterruptWatch watch(WatchedSignals::kAnyEnding);
   ProgressBar bar(console, "synth");
   const synthetic::SyntheticReport report =
       synthetic::write_synthetic_folder(options, [&](std::uint64_t done, std::uint64_t total) {

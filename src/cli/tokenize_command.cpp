@@ -9,7 +9,8 @@
 #include <system_error>
 
 #include "cli/exit_code.h"
-#include "cli/validators.h"
+#include "cli/token_ids.h"
+#include "core/error.h"
 #include "engine/text_parts.h"
 #include "io/json.h"
 #include "io/message_text.h"
@@ -31,6 +32,9 @@ bool is_folder(const std::string& text) {
 /// existing folder in front of a pipe is the folder too.
 Request split_words(const TokenizeOptions& options, const Console& console) {
   Request request{.folder = {}, .source = options.prompt};
+  if (options.words.size() > 2)
+    throw CLI::ValidationError(
+        "TEXT", "more than FOLDER and one text are given; put quotes around a text of several words");
   const bool text_elsewhere = options.prompt.given() || !options.decode.empty();
   if (options.words.size() == 2) {
     if (text_elsewhere)
@@ -45,6 +49,15 @@ Request split_words(const TokenizeOptions& options, const Console& console) {
       request.source.text = word;
   }
   return request;
+}
+
+std::string decoded_text(const engine::TextParts& parts, const std::vector<TokenId>& ids) {
+  const std::size_t vocabulary = parts.tokenizer().vocab_size();
+  for (TokenId id : ids)
+    if (static_cast<std::size_t>(id) >= vocabulary)
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("token id {} is outside the vocabulary, expected 0 to {}", id, vocabulary - 1));
+  return parts.tokenizer().decode(ids);
 }
 
 std::vector<TokenId> encode(const engine::TextParts& parts, const TokenizeOptions& options,
@@ -79,12 +92,7 @@ void declare_tokenize(CLI::App& app, TokenizeOptions& options) {
       ->take_all()
       ->expected(0, 2);
   add_prompt_options(app, options.prompt);
-  app.add_option("--decode", options.decode, "print the text of these token ids instead")
-      ->type_name("ID,ID,...")
-      ->delimiter(',')
-      ->take_all()
-      ->allow_extra_args(false)
-      ->check(whole_between(0, 0x7fffffff));
+  add_token_ids(app, "--decode", options.decode, "print the text of these token ids instead");
   app.add_flag("--pieces", options.pieces,
                "one line per token: id, tab, the token as tokenizer.json spells it");
   app.add_flag("--json", options.json, "one JSON object: ids, pieces, count");
@@ -102,7 +110,7 @@ int tokenize_command(const TokenizeOptions& options, Console& console) {
   const Request request = split_words(options, console);
   const engine::TextParts parts(find_model_folder(request.folder, options.model.places));
   if (!options.decode.empty()) {
-    const std::string text = parts.tokenizer().decode(options.decode);
+    const std::string text = decoded_text(parts, options.decode);
     console.out << (options.json ? io::Json{{"text", text}}.dump() : text) << '\n';
     return kExitOk;
   }

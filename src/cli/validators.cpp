@@ -31,6 +31,11 @@ CLI::Validator whole_between(std::int64_t low, std::int64_t high) {
           "whole number"};
 }
 
+CLI::Validator not_empty() {
+  return {[](std::string& text) { return text.empty() ? std::string("is empty") : std::string(); },
+          std::string(), "text"};
+}
+
 CLI::Validator any_64_bits() {
   return {[](std::string& text) {
             return check(text, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(), "a whole number");

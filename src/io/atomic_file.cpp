@@ -11,6 +11,7 @@
 
 #include "io/file_error.h"
 #include "io/message_text.h"
+#include "io/open_file.h"
 
 namespace lanner::io {
 namespace {
@@ -28,14 +29,15 @@ void flush_folder(const std::filesystem::path& folder) {
 
 AtomicFile::AtomicFile(const std::filesystem::path& target) : target_(target) {
   struct stat status {};
-  if (::stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    throw file_error(target, "write", S_ISDIR(status.st_mode) ? EISDIR : EEXIST);
-  }
+  if (::stat(target.c_str(), &status) == 0) require_regular_file(target, status);
   for (int i = 0; i < kMaxTemporaryNames && !descriptor_.is_open(); ++i) {
     temporary_ = target;
     temporary_ += fmt::format(".{}-{}.tmp", ::getpid(), i);
     // Not mkstemp: its mode 0600 would survive the rename, the umask's mode is what users expect.
     descriptor_ = FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!descriptor_.is_open() && errno == ENOENT)
+      throw Error(ErrorKind::kNotFound,
+                  fmt::format("{}: its folder does not exist; make it first", printable(target.native())));
     if (!descriptor_.is_open() && errno != EEXIST) throw file_error(target, "create", errno);
   }
   if (!descriptor_.is_open()) throw file_error(target, "create a temporary file beside it", EEXIST);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <filesystem>
 
@@ -13,6 +15,9 @@ struct OpenFile {
   FileDescriptor descriptor;
   std::uint64_t size_bytes = 0;
 };
+
+/// Throws Error kInvalidArgument when `status` is that of a folder, device, pipe or socket.
+void require_regular_file(const std::filesystem::path& path, const struct stat& status);
 
 /// Opens `path`, following symbolic links. Throws Error for anything but a readable regular file; never
 /// blocks on a pipe or device.

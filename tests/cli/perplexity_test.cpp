@@ -58,6 +58,13 @@ TEST_CASE("perplexity --agreement finds exact arithmetic equal to itself and int
   }
 }
 
+TEST_CASE("a chunk longer than the context is reported as what was used") {
+  const auto model = tale_model("tale-qwen3_5");
+  if (!model) return;
+  const CommandRun run = lanner({"perplexity", *model, "-p", "a fox and a crow", "--chunk", "5000"});
+  CHECK(run.out.find("chunks of 1024") != std::string::npos);
+}
+
 TEST_CASE("a text without tokens to score is exit code 5") {
   const auto model = tale_model("tale-qwen3_5");
   if (!model) return;

@@ -182,6 +182,13 @@ TEST_CASE("a prompt that does not fit the context is exit code 5 and says both n
       lanner({"run", *model, "-p", "Tell me a fairy tale.", "-c", "40", "--temp", "0", "--json"}).out);
   CHECK(cut["prompt_tokens"].get<int>() + cut["generated_tokens"].get<int>() == 40);
   CHECK(cut["finish_reason"] == "length");
+  CHECK(lanner({"run", *model, "-p", "Tell me a tale.", "-c", "0", "-n", "1"}).exit_code == 0);
+}
+
+TEST_CASE("a system prompt that is not UTF-8 is named as such") {
+  const CommandRun run = lanner({"run", "-p", "Hello", "--system", "a\xff"});
+  CHECK(run.exit_code == 5);
+  CHECK(run.log.find("--system: byte 1 is not UTF-8") != std::string::npos);
 }
 
 TEST_CASE("an image is refused with a reason") {

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <thread>
 
 #include "cli/command_run.h"
 #include "io/json.h"
@@ -43,6 +47,24 @@ TEST_CASE("every source of the text gives the same ids") {
   CHECK(lanner({"tokenize", folder, "-"}, "a fox\n").out == want);
   CHECK(lanner({"tokenize", folder}, "a fox\n").out == want);
   CHECK(lanner({"tokenize", folder, "a fox", "-p", "twice"}).exit_code == 2);
+}
+
+TEST_CASE("a text may come through a named pipe, as shells pass <(command)") {
+  const std::string folder = tokenizer_folder("tale-gemma4");
+  const io::TemporaryFolder files;
+  const std::string pipe = (files.path() / "pipe").string();
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::thread writer([&] { std::ofstream(pipe) << "a fox\n"; });
+  const CommandRun run = lanner({"tokenize", folder, "-f", pipe});
+  writer.join();
+  CHECK(run.out == lanner({"tokenize", folder, "a fox"}).out);
+}
+
+TEST_CASE("ids without a token are refused, not left out of the text") {
+  const CommandRun run = lanner({"tokenize", tokenizer_folder("tale-gemma4"), "--decode", "2, 99999"});
+  CHECK(run.exit_code == 5);
+  CHECK(is_one_error_line(run.log));
+  CHECK(run.log.find("token id 99999 is outside the vocabulary, expected 0 to 8191") != std::string::npos);
 }
 
 TEST_CASE("tokenize prints pieces and JSON, with bos or the chat template around") {

@@ -81,7 +81,9 @@ TEST_CASE("AtomicFile reports a target it cannot write") {
   const TemporaryFolder folder;
   const std::string root = folder.path();
   CHECK(error_of(ErrorKind::kNotFound, [&] { AtomicFile file(root + "/none/out"); }) ==
-        root + "/none/out: no such file or folder");
+        root + "/none/out: its folder does not exist; make it first");
+  CHECK(error_of(ErrorKind::kInvalidArgument, [&] { AtomicFile file("/dev/null"); }) ==
+        "/dev/null: is a device, pipe or socket, expected a file");
   CHECK(error_of(ErrorKind::kInvalidArgument, [&] { AtomicFile file{folder.path()}; }) ==
         root + ": is a folder, expected a file");
 }
