@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-import { memo } from 'preact/compat';
 import { useRef } from 'preact/hooks';
-import { MarkdownRenderer, type Block } from '../markdown/render';
+import { MarkdownRenderer } from '../markdown/render';
 import { copyText } from './clipboard';
+import { memo } from './memo';
 
-const BlockView = memo(
-  ({ block }: { block: Block }) => <div class="block" dangerouslySetInnerHTML={{ __html: block.html }} />,
-  (before, after) => before.block.html === after.block.html,
-);
+const BlockView = memo(({ html }: { html: string }) => (
+  <div class="block" dangerouslySetInnerHTML={{ __html: html }} />
+));
 
 function onClick(event: MouseEvent): void {
   const button = (event.target as Element).closest('.code-copy');
@@ -22,7 +21,7 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
   return (
     <div class="markdown" onClick={onClick}>
       {renderer.current.blocks(text).map((block) => (
-        <BlockView key={block.key} block={block} />
+        <BlockView key={block.key} html={block.html} />
       ))}
     </div>
   );

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from '@preact/signals';
-import { memo } from 'preact/compat';
 import { useEffect, useRef } from 'preact/hooks';
 import { changeTree, current, currentId, path, saveSoon } from '../chat/app';
 import { busy, edit, goOn, regenerate, running, writtenNode } from '../chat/generation';
@@ -8,6 +7,7 @@ import { alternatives, removeNode, show, type MessageNode } from '../chat/tree';
 import { copyText } from './clipboard';
 import { Icon, IconButton } from './Icon';
 import { Markdown } from './Markdown';
+import { memo } from './memo';
 import { Figures } from './Figures';
 import { Thought } from './Thought';
 import { ToolCallCard } from './ToolCallCard';
