@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "core/error.h"
 
@@ -43,8 +44,8 @@ Usable find_usable(const PrefixTree::Match& match, std::size_t limit) {
       break;
     }
   if (PrefixNode* node = find_cuttable(*above, limit)) return {node, limit};
-  for (auto node = match.path.rbegin(); node != match.path.rend(); ++node)
-    if ((*node)->checkpoint && (*node)->length <= limit) return {*node, (*node)->length};
+  for (PrefixNode* node : std::ranges::reverse_view(match.path))
+    if (node->checkpoint && node->length <= limit) return {node, node->length};
   return {};
 }
 

@@ -5,10 +5,12 @@
 
 namespace lanner::device {
 
-Stream::Stream(const Ops& ops, int threads) : Stream(cpu_kernels(ops.isa), threads) { cuda_ = ops.cuda; }
+Stream::Stream(const Ops& ops, int threads) : Stream(ops.cuda, cpu_kernels(ops.isa), threads) {}
 
-Stream::Stream(const CpuKernels& kernels, int threads)
-    : kernels_(kernels), pool_(threads), scratch_(static_cast<std::size_t>(threads)) {}
+Stream::Stream(const CpuKernels& kernels, int threads) : Stream(nullptr, kernels, threads) {}
+
+Stream::Stream(CudaDevice* cuda, const CpuKernels& kernels, int threads)
+    : cuda_(cuda), kernels_(kernels), pool_(threads), scratch_(static_cast<std::size_t>(threads)) {}
 
 float* Stream::scratch(int thread, std::size_t floats) {
   Buffer& buffer = scratch_[static_cast<std::size_t>(thread)];

@@ -32,7 +32,9 @@ class Stream {
   std::byte* shared_scratch(std::size_t size_bytes);
 
  private:
-  CudaDevice* cuda_ = nullptr;
+  Stream(CudaDevice* cuda, const CpuKernels& kernels, int threads);
+
+  CudaDevice* cuda_;
   const CpuKernels& kernels_;
   ThreadPool pool_;
   std::vector<Buffer> scratch_;

@@ -27,8 +27,8 @@ Sampler make_sampler(const LoadedModel& model, const Request& request, std::size
 
 }  // namespace
 
-SequenceModel::SequenceModel(const LoadedModel& its_model)
-    : loaded(its_model), reasoning(reasoning_close(its_model.tokenizer())) {}
+SequenceModel::SequenceModel(const LoadedModel& model)
+    : loaded(model), reasoning(reasoning_close(model.tokenizer())) {}
 
 Sequence::Sequence(const SequenceModel& model, std::shared_ptr<Ticket> ticket, std::size_t choice)
     : model_(model),

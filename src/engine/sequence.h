@@ -42,7 +42,7 @@ struct Ticket {
 
 /// What sequences need of the model they run on.
 struct SequenceModel {
-  explicit SequenceModel(const LoadedModel& loaded);
+  explicit SequenceModel(const LoadedModel& model);
 
   const LoadedModel& loaded;
   ReasoningClose reasoning;

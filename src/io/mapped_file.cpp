@@ -60,11 +60,12 @@ int advice_of(Access access) {
 
 /// Only a hint: failure is ignored.
 void advise_whole_pages(std::span<const std::byte> part, int advice) {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto address = reinterpret_cast<std::uintptr_t>(part.data());
-  const std::uintptr_t begin = (address + page - 1) / page * page;
-  const std::uintptr_t end = (address + part.size()) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t into_page = reinterpret_cast<std::uintptr_t>(part.data()) % page;
+  const std::size_t skipped = into_page == 0 ? 0 : page - into_page;
+  if (part.size() < skipped + page) return;
+  const std::span<const std::byte> pages = part.subspan(skipped, (part.size() - skipped) / page * page);
+  ::madvise(const_cast<std::byte*>(pages.data()), pages.size(), advice);
 }
 
 }  // namespace

@@ -146,6 +146,7 @@ io::Json qwen_config(const QwenSize& size) {
 
 std::vector<std::string_view> preset_names() {
   std::vector<std::string_view> names;
+  names.reserve(kGemmaSizes.size() + kQwenSizes.size());
   for (const GemmaSize& size : kGemmaSizes) names.push_back(size.name);
   for (const QwenSize& size : kQwenSizes) names.push_back(size.name);
   return names;

@@ -32,7 +32,7 @@ class BpeMergeQueue {
     std::size_t taken = 0;
   };
 
-  std::uint64_t take_from(std::size_t run);
+  std::uint64_t take_from(std::size_t index);
   std::uint64_t take_from_heap();
 
   std::array<Run, kRuns> runs_;

@@ -18,7 +18,7 @@ struct Decimal {
   std::string fraction;     ///< Digits without trailing zeros.
 
   /// From JSON number text. Nothing when it has more than 40 digits before or behind the point.
-  static std::optional<Decimal> parse(std::string_view json_number);
+  static std::optional<Decimal> parse(std::string_view text);
   bool is_zero() const { return whole == "0" && fraction.empty(); }
   bool is_integer() const { return fraction.empty(); }
   friend bool operator==(const Decimal&, const Decimal&) = default;

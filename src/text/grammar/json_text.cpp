@@ -12,9 +12,9 @@ namespace lanner::text::grammar {
 namespace {
 
 /// Exponents below e+290 keep 17 digits within a double.
-constexpr std::string_view kNumber =
+constexpr std::string_view kNumberPattern =
     "-?(?:0|[1-9][0-9]{0,16})(?:\\.[0-9]{1,16})?(?:[eE][+-]?(?:[01]?[0-9]{1,2}|2[0-8][0-9]))?";
-constexpr std::string_view kInteger = "0|-?[1-9][0-9]{0,16}";
+constexpr std::string_view kIntegerPattern = "0|-?[1-9][0-9]{0,16}";
 constexpr std::string_view kUnicodeEscape =
     "\\\\u(?:[0-9A-CEFa-cef][0-9A-Fa-f]{3}|[Dd][0-7][0-9A-Fa-f]{2}"
     "|[Dd][89ABab][0-9A-Fa-f]{2}\\\\u[Dd][C-Fc-f][0-9A-Fa-f]{2})";
@@ -130,12 +130,12 @@ ExprId JsonText::any_string() {
 
 ExprId JsonText::any_number() {
   return shared(Part::kNumber, 0, "number",
-                [&] { return parse_whole_regex(source_, kNumber, "number", write_plain); });
+                [&] { return parse_whole_regex(source_, kNumberPattern, "number", write_plain); });
 }
 
 ExprId JsonText::any_integer() {
   return shared(Part::kInteger, 0, "integer",
-                [&] { return parse_whole_regex(source_, kInteger, "integer", write_plain); });
+                [&] { return parse_whole_regex(source_, kIntegerPattern, "integer", write_plain); });
 }
 
 ExprId JsonText::enclosed(std::string_view open, std::optional<ExprId> inner, std::string_view close,

@@ -16,7 +16,7 @@ namespace lanner::text::grammar {
 
 namespace {
 
-constexpr std::uint32_t kMaxRepeat = 100'000;
+constexpr std::uint32_t kMaxLarkRepeat = 100'000;
 
 /// Terminals of Lark's "common" module, as expressions.
 constexpr std::pair<std::string_view, std::string_view> kCommon[] = {
@@ -141,7 +141,7 @@ class LarkParser {
     if (cursor_.peek() == '{') cursor_.unsupported("templates are not supported");
     if (cursor_.take(".")) {
       cursor_.take("-");
-      cursor_.take_number(kMaxRepeat);
+      cursor_.take_number(kMaxLarkRepeat);
     }
     skip_space();
     cursor_.expect(":");
@@ -253,12 +253,12 @@ class LarkParser {
     if (cursor_.take("?")) return source_.optional(expr);
     if (!cursor_.take("~")) return expr;
     skip_space();
-    const std::uint32_t min = cursor_.take_number(kMaxRepeat);
+    const std::uint32_t min = cursor_.take_number(kMaxLarkRepeat);
     skip_space();
     std::uint32_t max = min;
     if (cursor_.take("..")) {
       skip_space();
-      max = cursor_.take_number(kMaxRepeat);
+      max = cursor_.take_number(kMaxLarkRepeat);
     }
     if (max < min) cursor_.fail("the upper count is below the lower one");
     return source_.repeat(expr, min, max);

@@ -11,7 +11,7 @@ namespace {
 
 /// Steps that alive() takes at most, and deepest recursion of derivative().
 constexpr std::size_t kMaxSearch = 200'000;
-constexpr std::uint32_t kMaxDepth = 4000;
+constexpr std::uint32_t kMaxTermDepth = 4000;
 
 std::uint32_t one_less(std::uint32_t count) { return count == kUnbounded || count == 0 ? count : count - 1; }
 
@@ -61,7 +61,7 @@ TermId Terms::intern(const Node& node) {
     if (node.kind == Kind::kChoice || node.kind == Kind::kBoth) lists_.resize(node.a);
     return id;
   }
-  if (node.depth > kMaxDepth)
+  if (node.depth > kMaxTermDepth)
     throw Error(ErrorKind::kInvalidArgument, "a regular expression of the grammar nests too deeply");
   nodes_.push_back(node);
   return id;
