@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
@@ -8,6 +8,8 @@ import { hasChromium, launch, openPage, say, settled } from './browser';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const program = process.env['LANNER'] ?? `${root}build/release/lanner`;
+/** A program that is there and can serve. */
+const canServe = existsSync(program) && spawnSync(program, ['serve', '--help']).status === 0;
 /** PNG files of the page with a real answer are written there. */
 const pictures = process.env['SCREENSHOTS'];
 
@@ -28,7 +30,7 @@ async function serve(model: string, ...options: string[]): Promise<{ child: Chil
   return { child, address: await address };
 }
 
-describe.skipIf(!hasChromium || !existsSync(program)).each(['tale-gemma4', 'tale-qwen3_5'])('the page of lanner serve %s', (model) => {
+describe.skipIf(!hasChromium || !canServe).each(['tale-gemma4', 'tale-qwen3_5'])('the page of lanner serve %s', (model) => {
   let browser: Browser;
   let child: ChildProcess;
   let address: string;

@@ -23,7 +23,7 @@ async function fill(page: Page, fake: FakeServer): Promise<void> {
     await page.keyboard.press('Alt+n');
   }
   fake.replies.push({
-    steps: [...thought('The user asks how a rainbow forms. I should explain refraction and give the angle.'), ...kStory],
+    steps: [...thought('The user asks how a rainbow forms. I should explain refraction and give the angle.'), { pause: 1200 }, ...kStory],
     usage: { prompt_tokens: 412, completion_tokens: 318, total_tokens: 1730 }, timings: { predicted_n: 318, predicted_ms: 8600, prompt_n: 400, prompt_ms: 300 },
   });
   await say(page, 'How does a rainbow form? Show me how to compute its angle.');
@@ -37,7 +37,7 @@ describe.skipIf(!folder)('screenshots', () => {
   beforeAll(async () => {
     browser = await launch();
     fake = new FakeServer();
-    fake.models = [{ id: 'gemma-4-E4B-it', context_window: 8192, reasoning: true, tools: true, family: 'gemma4', max_output_tokens: 4096, modalities: { input: ['text'] } }];
+    fake.models = [{ id: 'demo', context_window: 8192, reasoning: true, tools: true, family: 'gemma4', max_output_tokens: 4096, modalities: { input: ['text'] } }];
     address = await fake.start();
   });
   afterAll(async () => {
@@ -76,7 +76,7 @@ describe.skipIf(!folder)('screenshots', () => {
   });
 
   it('of a phone', { timeout: 60_000 }, async () => {
-    const { page } = await openPage(browser, address, { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true, colorScheme: 'dark' });
+    const { page } = await openPage(browser, address, { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true, colorScheme: 'dark' });
     await fill(page, fake);
     await page.screenshot({ path: `${folder}/phone.png` });
     await page.getByRole('log').evaluate((box) => (box.scrollTop = 0));
