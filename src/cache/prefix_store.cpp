@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "core/error.h"
 
@@ -44,9 +43,11 @@ Usable find_usable(const PrefixTree::Match& match, std::size_t limit) {
       break;
     }
   if (PrefixNode* node = find_cuttable(*above, limit)) return {node, limit};
-  for (PrefixNode* node : std::ranges::reverse_view(match.path))
-    if (node->checkpoint && node->length <= limit) return {node, node->length};
-  return {};
+  const auto deepest = std::find_if(match.path.rbegin(), match.path.rend(), [&](const PrefixNode* node) {
+    return node->checkpoint && node->length <= limit;
+  });
+  if (deepest == match.path.rend()) return {};
+  return {*deepest, (*deepest)->length};
 }
 
 }  // namespace
