@@ -30,7 +30,7 @@ CommandLine::CommandLine(const Environment& environment) {
   const ModelPlaces places{io::hub_folders(environment.hub), embedded_model_folders(environment)};
   for (ModelArguments* model :
        {&run_.model, &chat_.model, &batch_.model, &info_.model, &tokenize_.model, &perplexity_.model,
-        &logits_.model, &quantize_.model, &synth_.model, &bench_.model})
+        &logits_.model, &quantize_.model, &synth_.model, &bench_.model, &serve_.model})
     model->places = places;
   for (ModelArguments* model : {&perplexity_.model, &logits_.model})  // they tell what a model is
     model->usual_compute = device::Compute::kExact;
@@ -44,6 +44,7 @@ CommandLine::CommandLine(const Environment& environment) {
   add("run", "continue a prompt, once", run_, declare_run, run_command);
   add("chat", "talk with a model", chat_, declare_chat, chat_command);
   add("batch", "answer every line of a file", batch_, declare_batch, batch_command);
+  add("serve", "answer HTTP clients of the OpenAI and Anthropic APIs", serve_, declare_serve, serve_command);
   add("info", "what is in a checkpoint", info_, declare_info, info_command);
   add("tokenize", "text to token ids and back", tokenize_, declare_tokenize, tokenize_command);
   add("perplexity", "how well a model predicts a text", perplexity_, declare_perplexity, perplexity_command);

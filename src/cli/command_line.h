@@ -16,6 +16,7 @@
 #include "cli/perplexity_command.h"
 #include "cli/quantize_command.h"
 #include "cli/run_command.h"
+#include "cli/serve_command.h"
 #include "cli/synth_command.h"
 #include "cli/tokenize_command.h"
 
@@ -52,6 +53,7 @@ class CommandLine {
   LogitsOptions logits_;
   QuantizeArguments quantize_;
   BenchArguments bench_;
+  ServeOptions serve_;
   SynthArguments synth_;
   CompletionOptions completion_;
 };

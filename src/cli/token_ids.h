@@ -7,6 +7,10 @@
 #include "cli/cli11_app.h"
 #include "core/token.h"
 
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
+class Option;
+}  // namespace CLI
+
 namespace lanner::cli {
 
 /// Adds an option whose values are token ids with commas between; given several times they add up.

@@ -60,6 +60,7 @@ std::optional<Event> RequestHandle::next_for(std::chrono::milliseconds timeout) 
   return channel_->next(timeout);
 }
 bool RequestHandle::is_over() const { return channel_->is_over(); }
+void RequestHandle::listen(std::function<void()> listener) { channel_->listen(std::move(listener)); }
 void RequestHandle::cancel() { channel_->cancel(); }
 
 Engine::Engine(std::shared_ptr<const LoadedModel> model, const EngineOptions& options)

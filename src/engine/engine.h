@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,9 @@ class RequestHandle {
   std::optional<Event> next_for(std::chrono::milliseconds timeout);
   /// True when the last event was taken.
   bool is_over() const;
+  /// For readers that do not wait: `listener` is called after each event, on the engine's thread, and must
+  /// not block; it may be called once more after the handle is gone.
+  void listen(std::function<void()> listener);
   /// Ends the request at the next step: its choices end as cancelled.
   void cancel();
   /// Counts the engine's requests from 1.

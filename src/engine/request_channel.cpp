@@ -9,14 +9,17 @@ RequestChannel::RequestChannel(std::size_t capacity, std::function<void()> wake)
     : capacity_(capacity), wake_(std::move(wake)) {}
 
 void RequestChannel::push(Event event) {
+  std::shared_ptr<const std::function<void()>> listener;
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     closed_ = std::holds_alternative<RequestEnd>(event) || std::holds_alternative<Failure>(event);
     events_.push_back(std::move(event));
     if (events_.size() >= capacity_) full_.store(true, std::memory_order_release);
+    listener = listener_;
   }
   arrived_.notify_one();
+  if (listener) (*listener)();
 }
 
 std::optional<Event> RequestChannel::next(std::optional<std::chrono::milliseconds> timeout) {
@@ -44,6 +47,17 @@ std::optional<Event> RequestChannel::next(std::optional<std::chrono::millisecond
 bool RequestChannel::is_over() const {
   const std::lock_guard lock(mutex_);
   return closed_ && events_.empty();
+}
+
+void RequestChannel::listen(std::function<void()> listener) {
+  auto shared = std::make_shared<const std::function<void()>>(std::move(listener));
+  bool waiting = false;
+  {
+    const std::lock_guard lock(mutex_);
+    listener_ = shared;
+    waiting = !events_.empty();
+  }
+  if (waiting) (*shared)();
 }
 
 void RequestChannel::cancel() {

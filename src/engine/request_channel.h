@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -32,6 +33,8 @@ class RequestChannel {
   /// True when the last event was read.
   bool is_over() const;
   void cancel();
+  /// `listener` is called on the engine's thread after each event, and now when some wait. It must not block.
+  void listen(std::function<void()> listener);
 
  private:
   const std::size_t capacity_;
@@ -39,6 +42,7 @@ class RequestChannel {
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<Event> events_;
+  std::shared_ptr<const std::function<void()>> listener_;
   bool closed_ = false;  ///< the last event was pushed
   std::atomic<bool> full_{false};
   std::atomic<bool> cancelled_{false};

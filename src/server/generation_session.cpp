@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#include "server/generation_session.h"
+
+#include <fmt/format.h>
+
+#include <variant>
+
+namespace lanner::server {
+namespace {
+
+RequestError refusal_error(const engine::Refusal& refusal, const std::string& prompt_field) {
+  switch (refusal.kind) {
+    case engine::RefusalKind::kContextLength:
+      return RequestError(
+          {.code = "context_length_exceeded", .message = refusal.message, .param = prompt_field});
+    case engine::RefusalKind::kMemory:
+      return RequestError({.type = "memory_admission",
+                           .code = "context_over_budget",
+                           .message = refusal.message,
+                           .param = prompt_field});
+    case engine::RefusalKind::kDraining:
+      return RequestError(draining_problem());
+    case engine::RefusalKind::kQueueFull:
+      break;
+  }
+  return RequestError({.status = 429,
+                       .type = "rate_limit_error",
+                       .code = "queue_full",
+                       .message = refusal.message,
+                       .retry_seconds = std::max(1.0, refusal.retry_seconds)});
+}
+
+const char* rejection_reason(engine::RefusalKind kind) {
+  switch (kind) {
+    case engine::RefusalKind::kContextLength:
+      return "reason=\"context_length\"";
+    case engine::RefusalKind::kMemory:
+      return "reason=\"memory\"";
+    default:
+      return "reason=\"queue_full\"";
+  }
+}
+
+const Problem kCancelled{
+    .status = 503, .type = "unavailable_error", .code = "cancelled", .message = "the request was cancelled"};
+
+std::string server_timing(const engine::Timings& timings) {
+  return fmt::format("queue;dur={:.3f}, prefill;dur={:.3f}, decode;dur={:.3f}", 1000 * timings.queue_seconds,
+                     1000 * timings.prompt_seconds, 1000 * timings.decode_seconds);
+}
+
+}  // namespace
+
+void GenerationSession::start(Surroundings surroundings, GenerationPlan plan) {
+  const auto session = std::make_shared<GenerationSession>(std::move(surroundings), std::move(plan));
+  session->submit();
+  session->listen();
+}
+
+GenerationSession::GenerationSession(Surroundings surroundings, GenerationPlan plan)
+    : at_(std::move(surroundings)), plan_(std::move(plan)), answer_(plan_.facts) {}
+
+GenerationSession::~GenerationSession() {
+  if (live_key_ != 0) at_.live->remove(live_key_);
+}
+
+void GenerationSession::submit() {
+  for (engine::Request& request : plan_.requests) {
+    at_.metrics->observe("request_params_n", static_cast<double>(request.choices));
+    if (request.max_tokens)
+      at_.metrics->observe("request_params_max_tokens", static_cast<double>(*request.max_tokens));
+    auto result = at_.served->engine->submit(std::move(request));
+    if (auto* refusal = std::get_if<engine::Refusal>(&result)) {
+      at_.metrics->count("request_rejected_total", rejection_reason(refusal->kind));
+      throw refusal_error(*refusal, plan_.prompt_field);
+    }
+    handles_.push_back(std::move(std::get<engine::RequestHandle>(result)));
+  }
+}
+
+void GenerationSession::listen() {
+  const std::weak_ptr<GenerationSession> weak = weak_from_this();
+  // The exchange keeps the session, so that who else asks for it asks in vain once the client is gone.
+  at_.exchange->on_gone([self = shared_from_this()] { self->cancel(); });
+  if (plan_.delivery == Delivery::kStream)
+    at_.exchange->on_silence([weak]() -> std::string {
+      const auto self = weak.lock();
+      if (!self || self->over_) return {};
+      self->send_head();
+      return self->plan_.format->keep_alive(
+          fmt::format("keepalive {}/{}", self->prompts_done_, self->prompts_total_));
+    });
+  live_key_ = at_.live->add(at_.exchange->request().id,
+                            {.answer_id = plan_.facts.id,
+                             .path = at_.exchange->request().path,
+                             .created = plan_.facts.created,
+                             .prompt_tokens = answer_.prompt_tokens(),
+                             .cancel = [weak, exchange = std::weak_ptr<Exchange>(at_.exchange)] {
+                               if (const auto there = exchange.lock())
+                                 there->post([weak] {
+                                   if (const auto self = weak.lock())
+                                     for (engine::RequestHandle& handle : self->handles_) handle.cancel();
+                                 });
+                             }});
+  for (engine::RequestHandle& handle : handles_)
+    handle.listen([weak] {
+      const auto self = weak.lock();
+      if (self && !self->pump_due_.exchange(true)) self->at_.exchange->post([self] { self->pump(); });
+    });
+}
+
+void GenerationSession::pump() {
+  pump_due_.store(false);
+  if (over_) return;
+  try {
+    take_events();
+  } catch (const std::exception&) {
+    fail(internal_problem(at_.exchange->request().id));  // a fault in one answer ends that answer alone
+  }
+}
+
+void GenerationSession::take_events() {
+  std::size_t ended = 0;
+  for (std::size_t prompt = 0; prompt < handles_.size() && !over_; ++prompt) {
+    while (!over_) {
+      auto event = handles_[prompt].next_for(std::chrono::milliseconds(0));
+      if (!event) break;
+      take(std::move(*event), prompt);
+    }
+    if (handles_[prompt].is_over()) ++ended;
+  }
+  if (over_) return;
+  if (ended == handles_.size())
+    complete();
+  else
+    flush();
+}
+
+/// Choices count over all prompts from here on.
+void GenerationSession::take(engine::Event event, std::size_t prompt) {
+  const std::size_t first = prompt * plan_.requests[prompt].choices;
+  if (auto* token = std::get_if<engine::TokenEvent>(&event)) token->choice += first;
+  if (auto* end = std::get_if<engine::ChoiceEnd>(&event)) {
+    if (end->reason == engine::FinishReason::kCancelled) return fail(kCancelled);
+    end->choice += first;
+  }
+  if (const auto* failure = std::get_if<engine::Failure>(&event)) return fail(problem_of_failure(*failure));
+  if (const auto* progress = std::get_if<engine::PromptProgress>(&event)) {
+    prompts_done_ = progress->done;
+    prompts_total_ = progress->total;
+  }
+  measure(event);
+  answer_.add(event, prompt);
+  if (plan_.delivery == Delivery::kWhole) return;
+  if (!head_sent_ && std::holds_alternative<engine::TokenEvent>(event)) send_head();
+  if (!head_sent_ && std::holds_alternative<engine::ChoiceEnd>(event)) send_head();
+  pending_ += plan_.format->piece(event, answer_);
+}
+
+void GenerationSession::measure(const engine::Event& event) {
+  const auto seconds = [](Clock::duration time) { return std::chrono::duration<double>(time).count(); };
+  if (std::holds_alternative<engine::TokenEvent>(event)) {
+    const Clock::time_point now = Clock::now();
+    if (last_token_ == Clock::time_point{})
+      at_.metrics->observe("time_to_first_token_seconds", seconds(now - began_));
+    else
+      at_.metrics->observe("inter_token_latency_seconds", seconds(now - last_token_));
+    last_token_ = now;
+  } else if (const auto* done = std::get_if<engine::RequestEnd>(&event)) {
+    const engine::Timings& timings = done->timings;
+    at_.metrics->observe("e2e_request_latency_seconds", seconds(Clock::now() - began_));
+    at_.metrics->observe("request_queue_time_seconds", timings.queue_seconds);
+    at_.metrics->observe("request_prefill_time_seconds", timings.prompt_seconds);
+    at_.metrics->observe("request_decode_time_seconds", timings.decode_seconds);
+    at_.metrics->observe("request_prompt_tokens", static_cast<double>(timings.prompt_tokens));
+    at_.metrics->observe("request_generation_tokens", static_cast<double>(timings.generated_tokens));
+    at_.metrics->count("prompt_tokens_total", {}, static_cast<double>(timings.prompt_tokens));
+    at_.metrics->count("prompt_tokens_cached_total", {}, static_cast<double>(timings.cached_tokens));
+    at_.metrics->count("generation_tokens_total", {}, static_cast<double>(timings.generated_tokens));
+    at_.metrics->count("prompt_seconds_total", {}, timings.prompt_seconds);
+    at_.metrics->count("generation_seconds_total", {}, timings.decode_seconds);
+  }
+}
+
+void GenerationSession::send_head() {
+  if (std::exchange(head_sent_, true)) return;
+  at_.exchange->start_stream({.content_type = "text/event-stream; charset=utf-8",
+                              .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}});
+  pending_ = plan_.format->opening(answer_) + pending_;
+  flush();
+}
+
+void GenerationSession::flush() {
+  if (!pending_.empty()) at_.exchange->send(std::exchange(pending_, {}));
+}
+
+void GenerationSession::complete() {
+  over_ = true;
+  for (const AnswerChoice& choice : answer_.choices())
+    at_.metrics->count("request_success_total",
+                       fmt::format("finished_reason=\"{}\"", choice.end ? choice.finish_reason() : "stop"));
+  if (plan_.when_complete) plan_.when_complete(answer_);
+  if (plan_.delivery == Delivery::kWhole)
+    return at_.exchange->respond({.body = write_json(plan_.format->whole(answer_)),
+                                  .headers = {{"Server-Timing", server_timing(answer_.timings())}}});
+  send_head();
+  pending_ += plan_.format->closing(answer_);
+  flush();
+  at_.exchange->finish();
+}
+
+void GenerationSession::fail(const Problem& problem) {
+  over_ = true;
+  at_.metrics->count("request_success_total",
+                     problem.code == "cancelled" ? "finished_reason=\"abort\"" : "finished_reason=\"error\"");
+  for (engine::RequestHandle& handle : handles_) handle.cancel();
+  if (!head_sent_) {
+    HttpResponse response{.status = problem.status,
+                          .body = write_json(error_body(problem, plan_.errors, at_.exchange->request().id))};
+    if (problem.retry_seconds > 0)
+      response.headers.emplace_back("Retry-After",
+                                    fmt::format("{:.0f}", std::max(1.0, problem.retry_seconds)));
+    return at_.exchange->respond(std::move(response));
+  }
+  pending_ += plan_.format->failure(problem);
+  flush();
+  at_.exchange->finish();
+}
+
+void GenerationSession::cancel() {
+  if (std::exchange(over_, true)) return;
+  at_.metrics->count("request_success_total", "finished_reason=\"abort\"");
+  for (engine::RequestHandle& handle : handles_) handle.cancel();
+}
+
+Problem GenerationSession::problem_of_failure(const engine::Failure& failure) const {
+  switch (failure.kind) {
+    case engine::FailureKind::kDeadline:
+      return {.status = 504,
+              .type = "timeout_error",
+              .code = "deadline_exceeded",
+              .message = "the request took longer than it was given"};
+    case engine::FailureKind::kQueueTimeout:
+      return {.status = 503,
+              .type = "unavailable_error",
+              .code = "queue_timeout",
+              .message = "the request waited longer than it was given",
+              .retry_seconds = 5};
+    case engine::FailureKind::kError:
+      break;
+  }
+  return problem_of(Error(failure.error, failure.message), at_.exchange->request().id);
+}
+
+}  // namespace lanner::server

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include "server/grammar_cache.h"
+
+#include <algorithm>
+
+namespace lanner::server {
+
+using text::grammar::Grammar;
+using text::grammar::GrammarVocabulary;
+
+std::shared_ptr<const GrammarVocabulary> GrammarCache::vocabulary() {
+  const std::lock_guard lock(mutex_);
+  if (!vocabulary_)
+    vocabulary_ = std::make_shared<GrammarVocabulary>(model_->tokenizer(), model_->defaults().stop_ids);
+  return vocabulary_;
+}
+
+std::shared_ptr<const Grammar> GrammarCache::find(const std::string& key, const Write& write) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(kept_, key, [](const auto& entry) { return entry.first; });
+    if (found != kept_.end()) {
+      kept_.splice(kept_.begin(), kept_, found);
+      return found->second;
+    }
+  }
+  const auto known = vocabulary();
+  auto grammar = std::make_shared<const Grammar>(write(*known), known);
+  const std::lock_guard lock(mutex_);
+  kept_.emplace_front(key, grammar);
+  if (kept_.size() > kKept) kept_.pop_back();
+  return grammar;
+}
+
+}  // namespace lanner::server

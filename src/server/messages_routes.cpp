@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "server/generation_plan.h"
+#include "server/messages_format.h"
+#include "server/messages_request.h"
+#include "server/prompt.h"
+#include "server/request_ids.h"
+#include "server/routes.h"
+
+namespace lanner::server {
+
+void messages(const Service::Call& call) {
+  const Json body = parse_body(call.request().body);
+  const ChatRequest chat = read_messages_request(body, call.served->rules, MessagesUse::kAnswer);
+  GenerationPlan plan;
+  plan.requests.push_back(chat_engine_request(call, chat, body));
+  plan.requests.front().choices = 1;
+  plan.facts.id = random_id("msg_");
+  plan.errors = ErrorStyle::kAnthropic;
+  plan.format = make_messages_format();
+  start_plan(call, std::move(plan), chat.generation);
+}
+
+void count_tokens(const Service::Call& call) {
+  const Json body = parse_body(call.request().body);
+  const ChatRequest chat = read_messages_request(body, call.served->rules, MessagesUse::kCount);
+  call.respond({{"input_tokens", render_prompt(call.served->model->text(), chat).ids.size()}});
+}
+
+}  // namespace lanner::server

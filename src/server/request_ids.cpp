@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "server/request_ids.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <random>
+
+namespace lanner::server {
+namespace {
+
+constexpr std::string_view kAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+constexpr std::size_t kIdLength = 24;
+constexpr std::size_t kLongestRequestId = 128;
+
+template <typename Generator>
+std::string id_of(std::string_view prefix, Generator& generator) {
+  std::string id(prefix);
+  std::uniform_int_distribution<std::size_t> letter(0, kAlphabet.size() - 1);
+  for (std::size_t i = 0; i < kIdLength; ++i) id += kAlphabet[letter(generator)];
+  return id;
+}
+
+}  // namespace
+
+std::string random_id(std::string_view prefix) {
+  std::random_device device;
+  return id_of(prefix, device);
+}
+
+std::uint64_t random_seed() {
+  std::random_device device;
+  return device();
+}
+
+std::string seeded_id(std::string_view prefix, std::uint64_t seed, std::uint64_t choice, std::uint64_t call) {
+  std::seed_seq sequence{std::uint32_t(seed), std::uint32_t(seed >> 32), std::uint32_t(choice),
+                         std::uint32_t(call)};
+  std::mt19937_64 generator(sequence);
+  return id_of(prefix, generator);
+}
+
+bool is_request_id(std::string_view text) {
+  const auto allowed = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == ':' || c == '-';
+  };
+  return !text.empty() && text.size() <= kLongestRequestId && std::ranges::all_of(text, allowed);
+}
+
+}  // namespace lanner::server

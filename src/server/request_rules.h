@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/sampling_options.h"
+
+namespace lanner::server {
+
+/// What happens to fields of a request that no route knows.
+enum class UnknownFields : std::uint8_t { kIgnored, kRefused };
+/// What a model name that is not the served one gets.
+enum class UnknownModels : std::uint8_t { kServed, kRefused };
+/// What the thoughts of an answer are called.
+enum class ReasoningField : std::uint8_t { kReasoningContent, kReasoning, kBoth };
+
+/// What requests are read with: the model's limits and the server's defaults.
+struct RequestRules {
+  std::string model = "model";  ///< the served id
+  std::vector<std::string> aliases = {};
+  std::size_t vocabulary = 0;  ///< token ids are below
+  std::size_t context = 0;     ///< tokens
+  engine::SamplingOptions sampling = {};
+  std::size_t chat_tokens = 65536;      ///< longest chat answer when the request gives none
+  std::size_t completion_tokens = 512;  ///< the same for completions
+  std::size_t draft_tokens = 0;
+  std::optional<std::chrono::milliseconds> timeout = {};
+  std::optional<std::chrono::milliseconds> queue_timeout = {};
+  UnknownFields unknown_fields = UnknownFields::kIgnored;
+  UnknownModels unknown_models = UnknownModels::kServed;
+  ReasoningField reasoning_field = ReasoningField::kReasoningContent;
+};
+
+}  // namespace lanner::server

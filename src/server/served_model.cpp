@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#include "server/served_model.h"
+
+#include <fmt/format.h>
+
+#include <ctime>
+#include <functional>
+
+namespace lanner::server {
+
+std::shared_ptr<ServedModel> serve_model(std::shared_ptr<const engine::LoadedModel> model,
+                                         const engine::EngineOptions& options, RequestRules rules) {
+  constexpr float kTemperatureWithoutAdvice = 0.7F;
+  auto served = std::make_shared<ServedModel>();
+  rules.vocabulary = model->model().facts().vocabulary;
+  rules.context = model->model().facts().context;
+  rules.sampling = model->defaults().sampling;
+  if (!model->checkpoint().load_generation_config()) rules.sampling.temperature = kTemperatureWithoutAdvice;
+  const std::string identity =
+      fmt::format("{} {}", model->checkpoint().folder().native(), model->ops().device);
+  served->fingerprint = fmt::format("fp_{:016x}", std::hash<std::string>()(identity));
+  served->created = std::time(nullptr);
+  served->model = model;
+  served->grammars = std::make_shared<GrammarCache>(model);
+  served->engine = std::make_unique<engine::Engine>(std::move(model), options);
+  served->rules = std::move(rules);
+  return served;
+}
+
+}  // namespace lanner::server

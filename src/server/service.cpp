@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+#include "server/service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "server/problem.h"
+#include "server/routes.h"
+
+namespace lanner::server {
+
+/// One method of one path. A path that ends with "{id}" takes what follows, up to `suffix`.
+struct Service::Route {
+  enum class Needs : std::uint8_t { kNothing, kKey, kModel, kWork };
+  std::string method;
+  std::string path;
+  Needs needs = Needs::kModel;
+  std::function<void(const Call&)> run;
+  ErrorStyle errors = ErrorStyle::kOpenAi;
+
+  /// What stands for {id}; nothing when the path is another.
+  std::optional<std::string> match(std::string_view target) const {
+    const std::size_t brace = path.find("{id}");
+    if (brace == std::string::npos) return target == path ? std::optional<std::string>("") : std::nullopt;
+    const std::string_view before = std::string_view(path).substr(0, brace);
+    const std::string_view after = std::string_view(path).substr(brace + 4);
+    if (target.size() <= before.size() + after.size() || !target.starts_with(before) ||
+        !target.ends_with(after))
+      return std::nullopt;
+    return std::string(target.substr(before.size(), target.size() - before.size() - after.size()));
+  }
+};
+
+namespace {
+
+/// The style of a path's errors before its route is known.
+ErrorStyle style_of(std::string_view path) {
+  return path.starts_with("/v1/messages") ? ErrorStyle::kAnthropic : ErrorStyle::kOpenAi;
+}
+
+bool is_json_type(std::string_view type) {
+  const std::string_view name = type.substr(0, type.find(';'));
+  const std::size_t end = name.find_last_not_of(" \t");
+  return equal_ignoring_case(name.substr(0, end == std::string_view::npos ? 0 : end + 1), "application/json");
+}
+
+/// The chat page loads nothing from elsewhere and runs nothing that the model wrote.
+constexpr const char* kPagePolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+Problem wrong_method(const std::string& method) {
+  return {.status = 405,
+          .code = "method_not_allowed",
+          .message = "this address does not know " + method.substr(0, 32)};
+}
+
+}  // namespace
+
+Service::Service(ServiceOptions options, std::shared_ptr<ApiKeys> keys, std::shared_ptr<AccessLog> log)
+    : options_(std::move(options)),
+      keys_(std::move(keys)),
+      log_(std::move(log)),
+      metrics_(std::make_shared<Metrics>("")),
+      live_(std::make_shared<LiveRequests>()),
+      responses_(std::make_shared<ResponseStore>()),
+      started_(std::time(nullptr)) {
+  add_routes();
+}
+
+Service::~Service() = default;
+
+void Service::add_routes() {
+  using Needs = Route::Needs;
+  const auto add = [&](const char* method, const char* path, Needs needs,
+                       std::function<void(const Call&)> run) {
+    routes_.push_back({method, path, needs, std::move(run), style_of(path)});
+  };
+  add("POST", "/v1/chat/completions", Needs::kWork, chat_completions);
+  add("POST", "/v1/completions", Needs::kWork, completions);
+  add("POST", "/v1/messages", Needs::kWork, messages);
+  add("POST", "/v1/messages/count_tokens", Needs::kModel, count_tokens);
+  add("POST", "/v1/responses", Needs::kWork, responses);
+  add("GET", "/v1/responses/{id}", Needs::kKey, show_response);
+  add("DELETE", "/v1/responses/{id}", Needs::kKey, delete_response);
+  add("POST", "/tokenize", Needs::kModel, tokenize);
+  add("POST", "/detokenize", Needs::kModel, detokenize);
+  add("POST", "/apply-template", Needs::kModel, apply_template);
+  add("GET", "/v1/models", Needs::kModel, list_models);
+  add("GET", "/v1/models/{id}", Needs::kModel, show_model);
+  add("GET", "/v1/requests", Needs::kKey, list_requests);
+  add("DELETE", "/v1/requests/{id}", Needs::kKey, cancel_request);
+  add("GET", "/health", Needs::kNothing, [this](const Call& call) { answer_health(call); });
+  add("GET", "/metrics", Needs::kKey, [this](const Call& call) { answer_metrics(call); });
+  add("GET", "/stats", Needs::kModel, [this](const Call& call) { answer_stats(call); });
+  add("GET", "/version", Needs::kKey, [this](const Call& call) { answer_version(call); });
+}
+
+void Service::set_model(std::shared_ptr<ServedModel> served) {
+  metrics_->set_model_name(served->rules.model);
+  const std::lock_guard lock(mutex_);
+  served_ = std::move(served);
+}
+
+std::shared_ptr<ServedModel> Service::served() const {
+  const std::lock_guard lock(mutex_);
+  return served_;
+}
+
+void Service::handle(std::shared_ptr<Exchange> exchange) {
+  const HttpRequest& request = exchange->request();
+  try {
+    route(exchange);
+  } catch (const RequestError& error) {
+    if (error.problem().status == 400) metrics_->count("request_rejected_total", "reason=\"invalid\"");
+    exchange->respond(problem_response(error.problem(), request));
+  } catch (const Error& error) {
+    const Problem problem = problem_of(error, request.id);
+    if (problem.status == 500) log_->say(fmt::format("{}: {}", request.id, error.what()));
+    exchange->respond(problem_response(problem, request));
+  } catch (const std::exception& error) {
+    log_->say(fmt::format("{}: {}", request.id, error.what()));
+    exchange->respond(problem_response(internal_problem(request.id), request));
+  }
+}
+
+void Service::route(const std::shared_ptr<Exchange>& exchange) {
+  const HttpRequest& request = exchange->request();
+  if (request.method == "OPTIONS") return exchange->respond({.status = 204});
+  const std::string method = request.method == "HEAD" ? "GET" : request.method;
+  std::string allowed;
+  for (const Route& route : routes_) {
+    auto tail = route.match(request.path);
+    if (!tail) continue;
+    if (route.method == method) return run(route, std::move(*tail), exchange);
+    allowed += (allowed.empty() ? "" : ", ") + route.method;
+  }
+  if (!allowed.empty()) {
+    HttpResponse response = problem_response(wrong_method(request.method), request);
+    response.headers.emplace_back("Allow", allowed + ", OPTIONS");
+    return exchange->respond(std::move(response));
+  }
+  if (const StaticFile* file = method == "GET" ? find_static_file(request.path) : nullptr)
+    return exchange->respond({.content_type = std::string(file->content_type),
+                              .body = std::string(file->content),
+                              .headers = {{"Content-Security-Policy", kPagePolicy},
+                                          {"X-Content-Type-Options", "nosniff"},
+                                          {"Cache-Control", "no-cache"}}});
+  throw RequestError(not_found("not_found", "there is nothing at this address"));
+}
+
+void Service::run(const Route& route, std::string tail, const std::shared_ptr<Exchange>& exchange) {
+  using Needs = Route::Needs;
+  const HttpRequest& request = exchange->request();
+  if (route.needs != Needs::kNothing && !keys_->allow(request)) {
+    metrics_->count("request_rejected_total", "reason=\"auth\"");
+    throw RequestError(
+        {.status = 401,
+         .type = "authentication_error",
+         .code = "invalid_api_key",
+         .message = "a valid API key is needed: Authorization: Bearer KEY, or x-api-key: KEY"});
+  }
+  if (request.method == "POST") {
+    const auto type = request.header("content-type");
+    if (type && !is_json_type(*type))
+      throw RequestError({.status = 415,
+                          .code = "unsupported_media_type",
+                          .message = "the body must be application/json",
+                          .param = "Content-Type"});
+  }
+  Call call{exchange, served(), metrics_, live_, responses_, std::move(tail)};
+  if (route.needs == Needs::kModel || route.needs == Needs::kWork) {
+    if (draining_ && route.needs == Needs::kWork) throw RequestError(draining_problem());
+    if (!call.served) throw RequestError(loading_problem());
+  }
+  route.run(call);
+}
+
+HttpResponse Service::problem_response(const Problem& problem, const HttpRequest& request) const {
+  HttpResponse response{.status = problem.status,
+                        .body = write_json(error_body(problem, style_of(request.path), request.id))};
+  if (problem.retry_seconds > 0)
+    response.headers.emplace_back("Retry-After", fmt::format("{:.0f}", std::max(1.0, problem.retry_seconds)));
+  return response;
+}
+
+HttpResponse Service::malformed(int status, const HttpRequest& known, const std::string& why) {
+  metrics_->count("request_rejected_total", "reason=\"invalid\"");
+  const char* code = status == 413 ? "body_too_large" : status == 431 ? "header_too_large" : "invalid_http";
+  return problem_response({.status = status, .code = code, .message = why}, known);
+}
+
+void Service::decorate(const HttpRequest& request, HttpResponse& response) {
+  response.headers.emplace_back("X-Request-Id", request.id);
+  const auto origin = request.header("origin");
+  if (!origin) return;
+  response.headers.emplace_back("Vary", "Origin");
+  const auto& allowed = options_.cors_origins;
+  const bool all = std::ranges::find(allowed, "*") != allowed.end();
+  if (!all && std::ranges::find(allowed, *origin) == allowed.end()) return;
+  response.headers.emplace_back("Access-Control-Allow-Origin", all ? "*" : std::string(*origin));
+  response.headers.emplace_back("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Server-Timing");
+  if (request.method != "OPTIONS") return;
+  response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
+  const auto wanted = request.header("access-control-request-headers");
+  response.headers.emplace_back("Access-Control-Allow-Headers", wanted ? std::string(*wanted) : "*");
+  response.headers.emplace_back("Access-Control-Max-Age", "600");
+}
+
+void Service::finished(const HttpRequest& request, const ExchangeRecord& record) {
+  const bool known =
+      std::ranges::any_of(routes_, [&](const Route& r) { return r.match(request.path).has_value(); });
+  std::string handler = "other";
+  for (const Route& route : routes_)
+    if (known && route.match(request.path)) handler = route.path;
+  const std::string labels = fmt::format("handler=\"{}\",method=\"{}\",status=\"{}xx\"", handler,
+                                         known ? request.method : std::string("other"), record.status / 100);
+  metrics_->count("http_requests_total", labels);
+  metrics_->observe("http_request_duration_seconds", record.seconds, labels);
+  if (record.dropped) metrics_->count("slow_clients_dropped_total");
+  log_->write(request, record);
+}
+
+}  // namespace lanner::server

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "server/access_log.h"
+#include "server/answer_format.h"
+#include "server/api_keys.h"
+#include "server/exchange.h"
+#include "server/live_requests.h"
+#include "server/metrics.h"
+#include "server/response_store.h"
+#include "server/served_model.h"
+#include "server/static_files.h"
+
+namespace lanner::server {
+
+/// What a service needs besides a model.
+struct ServiceOptions {
+  std::string version = {};                    ///< of the program
+  std::vector<std::string> cors_origins = {};  ///< "*" = all
+  bool metrics = true;
+};
+
+/// The routes: what each request gets. Answers while no model is loaded, and while the server drains, with
+/// 503. All members may be called from any thread.
+class Service final : public HttpHandler {
+ public:
+  Service(ServiceOptions options, std::shared_ptr<ApiKeys> keys, std::shared_ptr<AccessLog> log);
+  ~Service() override;
+
+  void set_model(std::shared_ptr<ServedModel> served);
+  /// From now on new work is refused.
+  void start_draining() { draining_ = true; }
+
+  void handle(std::shared_ptr<Exchange> exchange) override;
+  HttpResponse malformed(int status, const HttpRequest& known, const std::string& why) override;
+  void decorate(const HttpRequest& request, HttpResponse& response) override;
+  void finished(const HttpRequest& request, const ExchangeRecord& record) override;
+
+  /// What the functions of routes work with.
+  struct Call {
+    std::shared_ptr<Exchange> exchange;
+    std::shared_ptr<ServedModel> served;  ///< null only for routes that need none
+    std::shared_ptr<Metrics> metrics;
+    std::shared_ptr<LiveRequests> live;
+    std::shared_ptr<ResponseStore> responses;
+    std::string tail;  ///< what stands for {id} in the route's path
+
+    const HttpRequest& request() const { return exchange->request(); }
+    void respond(const Json& body) const { exchange->respond({.body = write_json(body)}); }
+  };
+
+ private:
+  struct Route;
+  void add_routes();
+  void route(const std::shared_ptr<Exchange>& exchange);
+  void run(const Route& route, std::string tail, const std::shared_ptr<Exchange>& exchange);
+  HttpResponse problem_response(const Problem& problem, const HttpRequest& request) const;
+  void answer_health(const Call& call) const;
+  void answer_metrics(const Call& call) const;
+  void answer_stats(const Call& call) const;
+  void answer_version(const Call& call) const;
+  std::shared_ptr<ServedModel> served() const;
+
+  const ServiceOptions options_;
+  const std::shared_ptr<ApiKeys> keys_;
+  const std::shared_ptr<AccessLog> log_;
+  const std::shared_ptr<Metrics> metrics_;
+  const std::shared_ptr<LiveRequests> live_;
+  const std::shared_ptr<ResponseStore> responses_;
+  std::vector<Route> routes_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<ServedModel> served_;
+  std::atomic<bool> draining_{false};
+  const std::int64_t started_;
+};
+
+}  // namespace lanner::server

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "server/process_gauges.h"
+#include "server/service.h"
+
+/// What a service tells about itself.
+namespace lanner::server {
+namespace {
+
+Gauge value_of(const char* name, double value, std::string labels = {}) {
+  return {.name = name, .labels = std::move(labels), .value = value};
+}
+
+std::vector<Gauge> engine_gauges(const engine::EngineStats& stats) {
+  const double total = static_cast<double>(stats.cache_total_bytes);
+  return {value_of("num_requests_running", static_cast<double>(stats.running)),
+          value_of("num_requests_waiting", static_cast<double>(std::max(stats.waiting, stats.queued))),
+          value_of("kv_cache_bytes", static_cast<double>(stats.cache_bytes)),
+          value_of("kv_cache_usage_perc", total > 0 ? static_cast<double>(stats.cache_bytes) / total : 0)};
+}
+
+std::vector<Gauge> engine_counters(const engine::EngineStats& stats) {
+  double drafted = 0, accepted = 0;
+  std::vector<Gauge> counters;
+  for (std::size_t i = 0; i < stats.accepted.size(); ++i) {
+    drafted += static_cast<double>(stats.drafted[i]);
+    accepted += static_cast<double>(stats.accepted[i]);
+    counters.push_back(value_of("spec_decode_num_accepted_tokens_per_pos_total",
+                                static_cast<double>(stats.accepted[i]), fmt::format("position=\"{}\"", i)));
+  }
+  counters.push_back(value_of("spec_decode_num_drafts_total", static_cast<double>(stats.drafted[0])));
+  counters.push_back(value_of("spec_decode_num_draft_tokens_total", drafted));
+  counters.push_back(value_of("spec_decode_num_accepted_tokens_total", accepted));
+  counters.push_back(
+      value_of("num_preemptions_total", static_cast<double>(stats.preemptions), "kind=\"recompute\""));
+  counters.push_back(value_of("steps_total", static_cast<double>(stats.steps)));
+  counters.push_back(value_of("step_seconds_total", stats.step_seconds));
+  counters.push_back(value_of("prefix_cache_queries_total", static_cast<double>(stats.computed_prompt_tokens +
+                                                                                stats.cached_prompt_tokens)));
+  counters.push_back(value_of("prefix_cache_hits_total", static_cast<double>(stats.cached_prompt_tokens)));
+  return counters;
+}
+
+}  // namespace
+
+void Service::answer_health(const Call& call) const {
+  if (draining_) return call.exchange->respond({.status = 503, .body = R"({"status":"draining"})"});
+  if (!call.served)
+    return call.exchange->respond({.status = 503, .body = R"({"status":"loading","progress":0})"});
+  call.respond({{"status", "ok"}});
+}
+
+void Service::answer_metrics(const Call& call) const {
+  if (!options_.metrics) return call.exchange->respond({.status = 404, .body = "{}"});
+  std::vector<Gauge> gauges, counters;
+  if (call.served) {
+    const engine::EngineStats stats = call.served->engine->stats();
+    gauges = engine_gauges(stats);
+    counters = engine_counters(stats);
+  }
+  call.exchange->respond({.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                          .body = metrics_->expose(gauges, counters) + process_gauges()});
+}
+
+void Service::answer_stats(const Call& call) const {
+  const engine::EngineStats stats = call.served->engine->stats();
+  call.respond({{"model", call.served->rules.model},
+                {"started", started_},
+                {"running", stats.running},
+                {"waiting", stats.waiting},
+                {"queued", stats.queued},
+                {"caches",
+                 {{"reserved_bytes", stats.cache_bytes},
+                  {"budget_bytes", stats.cache_total_bytes},
+                  {"used_bytes", stats.used_bytes},
+                  {"peak_bytes", stats.peak_bytes}}},
+                {"steps", stats.steps},
+                {"step_seconds", stats.step_seconds},
+                {"computed_prompt_tokens", stats.computed_prompt_tokens},
+                {"cached_prompt_tokens", stats.cached_prompt_tokens},
+                {"generated_tokens", stats.generated_tokens},
+                {"finished", {{"stop", stats.finished_stop}, {"length", stats.finished_length}}},
+                {"cancelled", stats.cancelled},
+                {"failed", stats.failed},
+                {"refused", stats.refused},
+                {"preemptions", stats.preemptions},
+                {"speculation", {{"drafted", stats.drafted}, {"accepted", stats.accepted}}}});
+}
+
+void Service::answer_version(const Call& call) const {
+  call.respond({{"version", options_.version},
+                {"device", call.served ? Json(call.served->model->ops().device) : Json(nullptr)}});
+}
+
+}  // namespace lanner::server

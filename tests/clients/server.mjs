@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Starts `lanner serve` with a tale model on a free port; LANNER names the program.
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import path from 'node:path';
+
+const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', '..');
+
+export async function serve(model, options = []) {
+  const program = process.env.LANNER ?? path.join(root, 'build', 'release', 'lanner');
+  const child = spawn(program, ['serve', path.join(root, 'models', model), '--port', '0', ...options], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let log = '';
+  const url = await new Promise((resolve, reject) => {
+    const limit = setTimeout(() => reject(new Error(`the server did not start: ${log}`)), 60_000);
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${log}`)));
+    child.stderr.on('data', (bytes) => {
+      log += bytes;
+      const place = /listening on (\S+)/.exec(log);
+      if (!place || !/ is ready\n/.test(log)) return;
+      clearTimeout(limit);
+      resolve(place[1]);
+    });
+  });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  return {
+    url,
+    stop: async () => {
+      child.kill('SIGTERM');
+      return ended;
+    },
+  };
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <thread>
+
+#include "io/temporary_folder.h"
+#include "server/http_client.h"
+#include "server/test_server.h"
+
+namespace lanner::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+Json long_story(bool stream) {
+  return {{"messages", {{{"role", "user"}, {"content", "Tell me a long story."}}}},
+          {"ignore_eos", true},
+          {"max_tokens", 200},
+          {"temperature", 1},
+          {"seed", 1},
+          {"stream", stream}};
+}
+
+template <typename Condition>
+bool eventually(Condition condition, milliseconds patience = std::chrono::seconds(10)) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (std::chrono::steady_clock::now() < end) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return condition();
+}
+
+double running(TestServer& server) { return server.metric("lanner:num_requests_running"); }
+
+}  // namespace
+
+TEST_CASE("one connection serves many requests, also sent ahead") {
+  Socket socket(shared_server("tale-gemma4").port());
+  const std::string get = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(socket.send(get));
+    const HttpReply reply = socket.reply();
+    CHECK(reply.status == 200);
+    CHECK(reply.json()["status"] == "ok");
+  }
+  REQUIRE(socket.send(get + get));
+  CHECK(socket.reply().status == 200);
+  CHECK(socket.reply().status == 200);
+}
+
+TEST_CASE("chunked bodies and Expect: 100-continue are understood") {
+  const std::uint16_t port = shared_server("tale-gemma4").port();
+  Socket socket(port);
+  socket.send(
+      "POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n"
+      "9\r\n{\"prompt\"\r\n8\r\n:\"abc\"} \r\n0\r\n\r\n");
+  CHECK(socket.reply().json()["count"].get<int>() > 0);
+  Socket patient(port);
+  patient.send("POST /tokenize HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 15\r\n\r\n");
+  CHECK(patient.receive().starts_with("HTTP/1.1 100"));
+  patient.send("{\"prompt\":\"ab\"}");
+  CHECK(patient.reply().status == 200);
+}
+
+TEST_CASE("every response carries the caller's request id, or a new one") {
+  const std::uint16_t port = shared_server("tale-gemma4").port();
+  CHECK(http_get(port, "/health", "X-Request-Id: my.id-1\r\n").header("x-request-id") == "my.id-1");
+  const auto made = http_get(port, "/health", "X-Request-Id: bad id!\r\n").header("x-request-id");
+  REQUIRE(made);
+  CHECK(made->starts_with("req_"));
+  CHECK(http_get(port, "/nothing").header("x-request-id"));
+}
+
+TEST_CASE("wrong addresses, methods and media types get 404, 405 and 415") {
+  const std::uint16_t port = shared_server("tale-gemma4").port();
+  CHECK(http_get(port, "/v1/nothing").json()["error"]["code"] == "not_found");
+  const HttpReply wrong = http_get(port, "/v1/chat/completions");
+  CHECK(wrong.status == 405);
+  CHECK(wrong.header("allow") == "POST, OPTIONS");
+  Socket socket(port);
+  socket.send(
+      "POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}");
+  CHECK(socket.reply().status == 415);
+  CHECK(http_get(port, "/").status == 200);
+  CHECK(http_get(port, "/../../etc/passwd").status == 404);
+  CHECK(http_get(port, "/%2e%2e/etc/passwd").status == 404);
+}
+
+TEST_CASE("the small routes tell what they promise") {
+  const std::uint16_t port = shared_server("tale-gemma4").port();
+  const Json models = http_get(port, "/v1/models").json();
+  CHECK(models["data"][0]["id"] == "tale");
+  CHECK(http_get(port, "/v1/models/tale").json()["context_window"].get<int>() > 0);
+  CHECK(http_get(port, "/v1/models/else").status == 404);
+  const Json tokens = http_post(port, "/tokenize", {{"content", "Hello, fox"}, {"with_pieces", true}}).json();
+  std::string joined;
+  Json ids = Json::array();
+  for (const Json& token : tokens["tokens"]) {
+    joined += token["piece"].get<std::string>();
+    ids.push_back(token["id"]);
+  }
+  CHECK(joined == "Hello, fox");
+  const Json text = http_post(port, "/detokenize", {{"tokens", ids}}).json();
+  CHECK(text["content"] == "Hello, fox");
+  CHECK(text["prompt"] == "Hello, fox");
+  CHECK(http_post(port, "/detokenize", {{"tokens", {99999999}}}).status == 400);
+  const Json chat = {{"messages", {{{"role", "user"}, {"content", "Hi"}}}}};
+  const Json rendered = http_post(port, "/apply-template", chat).json();
+  CHECK(rendered["prompt"].get<std::string>().find("Hi") != std::string::npos);
+  CHECK(http_post(port, "/tokenize", chat).json()["tokens"] == rendered["tokens"]);
+  CHECK(http_get(port, "/version").status == 200);
+  CHECK(http_get(port, "/stats").json()["model"] == "tale");
+}
+
+TEST_CASE("pages of listed origins may call, and read why they may not") {
+  TestServer::Options options;
+  options.serving.service.cors_origins = {"https://page.example"};
+  options.serving.api_keys = {"secret", "second"};
+  TestServer server("tale-gemma4", options);
+  Socket socket(server.port());
+  socket.send(
+      "OPTIONS /v1/chat/completions HTTP/1.1\r\nHost: x\r\nOrigin: https://page.example\r\n"
+      "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization\r\n\r\n");
+  const HttpReply preflight = socket.reply();
+  CHECK(preflight.status == 204);
+  CHECK(preflight.header("access-control-allow-origin") == "https://page.example");
+  CHECK(preflight.header("access-control-allow-headers") == "authorization");
+  const HttpReply locked = http_get(server.port(), "/v1/models", "Origin: https://page.example\r\n");
+  CHECK(locked.status == 401);
+  CHECK(locked.json()["error"]["code"] == "invalid_api_key");
+  CHECK(locked.header("access-control-allow-origin") == "https://page.example");
+  CHECK_FALSE(http_get(server.port(), "/health", "Origin: https://other.example\r\n")
+                  .header("access-control-allow-origin"));
+  CHECK(http_get(server.port(), "/health").status == 200);
+  CHECK(http_get(server.port(), "/v1/models", "Authorization: Bearer secret\r\n").status == 200);
+  CHECK(http_get(server.port(), "/v1/models", "x-api-key: second\r\n").status == 200);
+  CHECK(http_get(server.port(), "/v1/models", "Authorization: Bearer secrex\r\n").status == 401);
+  CHECK(http_post(server.port(), "/v1/messages", Json::object()).json()["error"]["type"] ==
+        "authentication_error");
+}
+
+TEST_CASE("a key file is read again on request and kept when it is bad") {
+  const io::TemporaryFolder folder;
+  const auto file = folder.path() / "keys";
+  const auto write = [&](const char* text) { std::ofstream(file) << text; };
+  write("# keys\none\n\ntwo\n");
+  server::ApiKeys keys({}, file);
+  const auto allows = [&](const char* key) {
+    server::HttpRequest request;
+    request.headers = {{"X-Api-Key", key}};
+    return keys.allow(request);
+  };
+  CHECK(allows("one"));
+  CHECK(allows("two"));
+  CHECK_FALSE(allows("# keys"));
+  write("three\n");
+  keys.reload();
+  CHECK(allows("three"));
+  CHECK_FALSE(allows("one"));
+  write("# none\n");
+  CHECK_THROWS(keys.reload());
+  CHECK(allows("three"));
+}
+
+TEST_CASE("until the model is there the server says that it loads") {
+  TestServer server("");
+  CHECK(http_get(server.port(), "/health").json()["status"] == "loading");
+  const HttpReply early = http_post(server.port(), "/v1/chat/completions", long_story(false));
+  CHECK(early.status == 503);
+  CHECK(early.header("retry-after"));
+  CHECK(early.json()["error"]["code"] == "loading");
+  server.load("tale-gemma4");
+  CHECK(http_get(server.port(), "/health").status == 200);
+}
+
+TEST_CASE("a client that leaves frees its place, streaming or not") {
+  TestServer server("tale-gemma4", {.engine = {.threads = 1, .max_sequences = 2}});
+  for (const bool stream : {true, false}) {
+    CAPTURE(stream);
+    std::vector<std::unique_ptr<Socket>> sockets;
+    for (int i = 0; i < 4; ++i) {
+      sockets.push_back(std::make_unique<Socket>(server.port()));
+      Json body = long_story(stream);
+      body["max_tokens"] = 100000;
+      body.erase("max_tokens");
+      sockets.back()->send(post_text("/v1/chat/completions", body.dump()));
+    }
+    if (stream) CHECK(sockets[0]->wait_for("data: "));
+    CHECK(eventually([&] { return running(server) > 0; }));
+    sockets[1]->shutdown_sending();
+    for (auto& socket : sockets) socket->close();
+    CHECK(eventually(
+        [&] { return running(server) == 0 && server.metric("lanner:num_requests_waiting") == 0; }));
+  }
+  CHECK(server.metric("lanner:request_success_total{model_name=\"tale\",finished_reason=\"abort\"") == 8);
+  CHECK(http_post(server.port(), "/v1/completions", {{"prompt", "a"}, {"max_tokens", 1}}).status == 200);
+}
+
+TEST_CASE("a reader that is too slow is dropped and counted, and nobody waits for it") {
+  TestServer::Options options;
+  options.serving.http.stream_buffer_bytes = 1 << 14;
+  TestServer server("tale-gemma4", options);
+  Socket slow(server.port());
+  slow.set_receive_buffer(1024);
+  Json body = long_story(true);
+  body["max_tokens"] = 250;
+  body["n"] = 8;
+  body["logprobs"] = true;
+  body["top_logprobs"] = 20;
+  slow.send(post_text("/v1/chat/completions", body.dump()));
+  CHECK(eventually([&] { return server.metric("lanner:slow_clients_dropped_total") == 1; },
+                   std::chrono::seconds(20)));
+  CHECK(eventually([&] { return running(server) == 0; }));
+  CHECK(http_post(server.port(), "/v1/completions", {{"prompt", "a"}, {"max_tokens", 1}}).status == 200);
+}
+
+TEST_CASE("a full queue answers 429 at once, with a time to try again") {
+  TestServer server("tale-gemma4", {.engine = {.threads = 1, .max_sequences = 1, .max_queue = 2}});
+  std::vector<std::unique_ptr<Socket>> sockets;
+  Json endless = long_story(true);
+  endless.erase("max_tokens");
+  for (int i = 0; i < 3; ++i) {
+    sockets.push_back(std::make_unique<Socket>(server.port()));
+    sockets.back()->send(post_text("/v1/chat/completions", endless.dump()));
+    CHECK(eventually([&] {
+      return running(server) + server.metric("lanner:num_requests_waiting") >= std::min(i + 1, 3);
+    }));
+  }
+  const HttpReply refused = http_post(server.port(), "/v1/chat/completions", long_story(false));
+  CHECK(refused.status == 429);
+  CHECK(refused.header("retry-after"));
+  CHECK(refused.json()["error"]["type"] == "rate_limit_error");
+  CHECK(http_post(server.port(), "/v1/messages", long_story(false)).json()["error"]["type"] ==
+        "rate_limit_error");
+}
+
+TEST_CASE("a running request can be cancelled by its id, and its stream says so") {
+  TestServer& server = shared_server("tale-gemma4");
+  Socket socket(server.port());
+  socket.send(post_text("/v1/chat/completions", long_story(true).dump(), "X-Request-Id: stop-me\r\n"));
+  REQUIRE(socket.wait_for("data: "));
+  CHECK(http_get(server.port(), "/v1/requests").json()["data"][0]["id"] == "stop-me");
+  Socket other(server.port());
+  other.send("DELETE /v1/requests/stop-me HTTP/1.1\r\nHost: x\r\n\r\n");
+  CHECK(other.reply().status == 200);
+  const HttpReply reply = socket.reply();
+  CHECK(reply.complete);
+  CHECK(reply.body.find("\"code\":\"cancelled\"") != std::string::npos);
+  CHECK(reply.body.find("[DONE]") == std::string::npos);
+  other.send("DELETE /v1/requests/stop-me HTTP/1.1\r\nHost: x\r\n\r\n");
+  CHECK(other.reply().status == 404);
+}
+
+TEST_CASE("a deadline is an error, never a length") {
+  const std::uint16_t port = shared_server("tale-gemma4").port();
+  Json body = long_story(false);
+  body["timeout_ms"] = 1;
+  const HttpReply whole = http_post(port, "/v1/chat/completions", body);
+  CHECK(whole.status == 504);
+  CHECK(whole.json()["error"]["code"] == "deadline_exceeded");
+  CHECK(http_post(port, "/v1/chat/completions", long_story(false), "X-Request-Timeout-Ms: x\r\n").status ==
+        400);
+}
+
+TEST_CASE("a silent stream is pinged") {
+  TestServer::Options options;
+  options.engine = {.threads = 1, .max_sequences = 1};
+  options.serving.http.ping_interval = milliseconds(50);
+  TestServer server("tale-gemma4", options);
+  Socket busy(server.port());
+  busy.send(post_text("/v1/chat/completions", long_story(true).dump()));
+  REQUIRE(busy.wait_for("data: "));
+  Socket waiting(server.port());
+  waiting.send(post_text("/v1/chat/completions", long_story(true).dump()));
+  CHECK(waiting.wait_for(": keepalive"));
+}
+
+TEST_CASE("a shutdown lets streams finish, refuses new work and ends; a short one ends them with an error") {
+  for (const bool patient : {true, false}) {
+    CAPTURE(patient);
+    TestServer::Options options;
+    options.serving.drain_timeout = patient ? std::chrono::seconds(60) : std::chrono::seconds(0);
+    TestServer server("tale-gemma4", options);
+    std::vector<std::unique_ptr<Socket>> sockets;
+    for (int i = 0; i < 4; ++i) {
+      sockets.push_back(std::make_unique<Socket>(server.port()));
+      sockets.back()->send(post_text("/v1/chat/completions", long_story(i % 2 == 0).dump()));
+    }
+    REQUIRE(sockets[0]->wait_for("data: "));
+    REQUIRE(eventually([&] { return running(server) == 4; }));
+    server.serving().begin_shutdown();
+    CHECK(http_get(server.port(), "/health").json()["status"] == "draining");
+    CHECK(http_post(server.port(), "/v1/chat/completions", long_story(false)).status == 503);
+    bool clean = false;
+    std::thread waiter([&] { clean = server.serving().wait(); });
+    for (int i = 0; i < 4; ++i) {
+      const HttpReply reply = sockets[std::size_t(i)]->reply();
+      CHECK(reply.complete);
+      if (i % 2 == 0) CHECK((reply.body.find("[DONE]") != std::string::npos) == patient);
+      if (i % 2 == 0 && !patient) CHECK(reply.body.find("\"error\"") != std::string::npos);
+      if (i % 2 == 1) CHECK(reply.status == (patient ? 200 : 503));
+    }
+    waiter.join();
+    CHECK(clean == patient);
+  }
+}
+
+TEST_CASE("hundreds of idle connections cost nothing") {
+  TestServer& server = shared_server("tale-gemma4");
+  std::vector<std::unique_ptr<Socket>> idle;
+  for (int i = 0; i < 200; ++i) idle.push_back(std::make_unique<Socket>(server.port()));
+  CHECK(http_post(server.port(), "/v1/completions", {{"prompt", "a"}, {"max_tokens", 2}}).status == 200);
+}
+
+}  // namespace lanner::test
