@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <utility>
 #include <variant>
 
 namespace lanner::server {
@@ -60,8 +61,12 @@ void GenerationSession::start(Surroundings surroundings, GenerationPlan plan) {
 GenerationSession::GenerationSession(Surroundings surroundings, GenerationPlan plan)
     : at_(std::move(surroundings)), plan_(std::move(plan)), answer_(plan_.facts) {}
 
-GenerationSession::~GenerationSession() {
-  if (live_key_ != 0) at_.live->remove(live_key_);
+GenerationSession::~GenerationSession() { end(); }
+
+/// Before the last bytes leave: who has them finds the request no longer listed.
+void GenerationSession::end() {
+  over_ = true;
+  if (live_key_ != 0) at_.live->remove(std::exchange(live_key_, 0));
 }
 
 void GenerationSession::submit() {
@@ -195,7 +200,7 @@ void GenerationSession::flush() {
 }
 
 void GenerationSession::complete() {
-  over_ = true;
+  end();
   for (const AnswerChoice& choice : answer_.choices())
     at_.metrics->count("request_success_total",
                        fmt::format("finished_reason=\"{}\"", choice.end ? choice.finish_reason() : "stop"));
@@ -210,7 +215,7 @@ void GenerationSession::complete() {
 }
 
 void GenerationSession::fail(const Problem& problem) {
-  over_ = true;
+  end();
   at_.metrics->count("request_success_total",
                      problem.code == "cancelled" ? "finished_reason=\"abort\"" : "finished_reason=\"error\"");
   for (engine::RequestHandle& handle : handles_) handle.cancel();
@@ -228,7 +233,8 @@ void GenerationSession::fail(const Problem& problem) {
 }
 
 void GenerationSession::cancel() {
-  if (std::exchange(over_, true)) return;
+  if (over_) return;
+  end();
   at_.metrics->count("request_success_total", "finished_reason=\"abort\"");
   for (engine::RequestHandle& handle : handles_) handle.cancel();
 }

@@ -59,6 +59,7 @@ class GenerationSession : public std::enable_shared_from_this<GenerationSession>
   void complete();
   void fail(const Problem& problem);
   void cancel();
+  void end();
   Problem problem_of_failure(const engine::Failure& failure) const;
 
   Surroundings at_;
