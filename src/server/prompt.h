@@ -21,7 +21,7 @@ struct RenderedPrompt {
 
 /// Renders a conversation through the checkpoint's template. Throws RequestError `template_error` for the
 /// template's own refusals, naming a message where one is at fault.
-RenderedPrompt render_prompt(const engine::TextParts& parts, const ChatRequest& chat);
+RenderedPrompt render_prompt(const engine::TextParts& parts, const ChatRequest& request);
 /// The same for a conversation that nothing is generated for: without checkpoints.
 RenderedPrompt render_prompt(const engine::TextParts& parts, const text::ChatInput& input);
 

@@ -14,7 +14,7 @@ class ResponsesFormat final : public AnswerFormat {
 
   Json whole(const Answer& answer) override;
   std::string opening(const Answer& answer) override;
-  std::string piece(const engine::Event& event, const Answer& answer) override;
+  std::string piece(const engine::Event& happened, const Answer& answer) override;
   std::string closing(const Answer& answer) override;
   std::string failure(const Problem& problem) override;
 
@@ -22,7 +22,7 @@ class ResponsesFormat final : public AnswerFormat {
   enum class Item : std::uint8_t { kNone, kReasoning, kMessage, kCall };
 
   Json response(const Answer& answer, const char* status) const;
-  std::string event(const char* type, Json fields);
+  std::string event(const char* type, const Json& fields);
   std::string show_part(const text::OutputEvent& part, const Answer& answer);
   std::string enter(Item item, const Answer& answer, std::size_t call);
   std::string leave(const Answer& answer);
@@ -87,7 +87,7 @@ Json ResponsesFormat::whole(const Answer& answer) {
   return json;
 }
 
-std::string ResponsesFormat::event(const char* type, Json fields) {
+std::string ResponsesFormat::event(const char* type, const Json& fields) {
   Json json{{"type", type}, {"sequence_number", sequence_++}};
   json.update(fields);
   return named_event(type, json);

@@ -23,6 +23,6 @@ std::optional<std::string> previous_response(const Json& body);
 ResponsesRequest read_responses_request(const Json& body, const RequestRules& rules, const Json& history);
 
 /// Appends what one input item is in chat form. Throws RequestError.
-void append_item(const Json& item, const std::string& path, Json& messages);
+void append_item(const Json& json, const std::string& path, Json& messages);
 
 }  // namespace lanner::server

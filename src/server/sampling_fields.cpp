@@ -109,7 +109,7 @@ void read_biases(const JsonFields& fields, std::size_t vocabulary, engine::Sampl
       refuse_field(at, "invalid_value",
                    fmt::format("{} has the key {}, expected token ids from 0 to {}", at, io::in_quotes(key),
                                vocabulary - 1));
-    options.logit_bias[static_cast<TokenId>(id)] = read_bias(value, at + "." + key);
+    options.logit_bias[static_cast<TokenId>(id)] = read_bias(value, fmt::format("{}.{}", at, key));
   }
 }
 

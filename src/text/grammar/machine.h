@@ -38,7 +38,7 @@ class Machine {
   void compute_mask(ParseState state, std::span<std::uint64_t> mask);
   void add_exits(const TokenTrie& trie, std::span<const std::uint32_t> exits, ParseState behind,
                  std::span<std::uint64_t> mask);
-  void add_subtree(const TokenTrie& trie, std::uint32_t exit, ParseState state,
+  void add_subtree(const TokenTrie& trie, std::uint32_t root, ParseState state,
                    std::span<std::uint64_t> mask);
   void add_markers(ParseState state, std::span<std::uint64_t> mask);
   const ByteSet& next_bytes(ParseState state);

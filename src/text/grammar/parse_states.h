@@ -87,7 +87,7 @@ class ParseStates {
   std::span<const Frame> frames(std::uint32_t set) const {
     return {frames_.data() + sets_[set].first, sets_[set].count};
   }
-  std::uint32_t intern_frames(std::vector<Frame>& frames);
+  std::uint32_t intern_frames(std::vector<Frame>& set);
   ParseState intern_state(bool accepts);
 
   const Program& program_;

@@ -22,9 +22,9 @@ class RuleFacts {
   /// (A rule with a loop, such as a JSON string, is worth an automaton that all its users share.)
   bool is_mergeable(ExprId expr) const { return mergeable_[expr] != 0; }
   bool rule_nullable(RuleId rule) const { return rules_[rule].nullable; }
-  bool nullable(ExprId expr) const;
+  bool nullable(ExprId id) const;
   /// The regular language of an expression; throws Error kInvalidArgument when it is none.
-  TermId term(ExprId expr);
+  TermId term(ExprId id);
   TermId rule_term(RuleId rule);
 
  private:
@@ -40,7 +40,7 @@ class RuleFacts {
   };
 
   void find_leaf_rules(const std::vector<std::vector<RuleId>>& users);
-  Shape shape(ExprId expr);
+  Shape shape(ExprId id);
   void find_nullable_rules(const std::vector<std::vector<RuleId>>& users);
   std::vector<TermId> terms_of(const Expr& expr);
 

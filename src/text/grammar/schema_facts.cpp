@@ -186,7 +186,7 @@ class Expander {
     if (value == nullptr) return std::nullopt;
     if (!value->is_number())
       document_.fail(schema, keyword, fmt::format("is {}, expected a number", describe_json(*value)));
-    const std::optional<Decimal> result = Decimal::parse(value->dump());
+    std::optional<Decimal> result = Decimal::parse(value->dump());
     if (!result)
       document_.fail(schema, keyword, fmt::format("{} has too many digits", describe_json(*value)),
                      ErrorKind::kUnsupported);

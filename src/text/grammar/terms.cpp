@@ -313,6 +313,7 @@ std::vector<std::uint8_t> Terms::representatives(TermId term) const {
   std::vector<std::vector<bool>> signatures;
   for (unsigned byte = 0; byte < ByteSet::kByteValues; ++byte) {
     std::vector<bool> signature;
+    signature.reserve(sets.size());
     for (const ByteSet& set : sets) signature.push_back(set.contains(static_cast<std::uint8_t>(byte)));
     if (std::ranges::find(signatures, signature) != signatures.end()) continue;
     signatures.push_back(std::move(signature));

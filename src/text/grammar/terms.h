@@ -55,7 +55,7 @@ class Terms {
   bool nullable(TermId term) const { return nodes_[term].nullable; }
   /// Whether any text belongs to the term. Throws Error kUnsupported when finding out takes too long.
   bool alive(TermId term) { return alive(term, representatives(term)); }
-  bool alive(TermId term, std::span<const std::uint8_t> representatives);
+  bool alive(TermId term, std::span<const std::uint8_t> bytes);
   /// One byte of each class that the term's byte sets do not tell apart.
   std::vector<std::uint8_t> representatives(TermId term) const;
   /// A term with the same texts of up to `max_bytes` bytes and the same continuations alive after them, with

@@ -106,6 +106,7 @@ class QwenCalls {
   ExprId separator() { return source_.literal("\n"); }
   ExprId call(const std::vector<Tool>& tools) {
     std::vector<ExprId> ways;
+    ways.reserve(tools.size());
     for (const Tool& tool : tools)
       ways.push_back(source_.sequence({source_.literal(tool.name + ">\n"), parameters(tool)}));
     return source_.sequence({source_.marker(begin_), source_.literal("\n<function="),
