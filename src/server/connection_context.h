@@ -11,6 +11,9 @@ namespace lanner::server {
 
 /// What all connections of a server share.
 struct ConnectionContext {
+  ConnectionContext(const HttpOptions& its_options, HttpHandler& its_handler)
+      : options(its_options), handler(its_handler) {}
+
   const HttpOptions& options;
   HttpHandler& handler;
   std::atomic<std::size_t> connections{0};

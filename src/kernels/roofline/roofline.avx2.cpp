@@ -34,7 +34,7 @@ std::uint64_t float_peak(std::size_t steps) {
   const __m256 term = _mm256_set1_ps(0.5F);
   for (std::size_t i = 0; i < steps; ++i)
 #pragma GCC unroll 10
-    for (std::size_t c = 0; c < kFloatChains; ++c) sums[c] = _mm256_fmadd_ps(sums[c], factor, term);
+    for (__m256& sum : sums) sum = _mm256_fmadd_ps(sum, factor, term);
   for (std::size_t c = 1; c < kFloatChains; ++c) sums[0] = _mm256_add_ps(sums[0], sums[c]);
   return static_cast<std::uint64_t>(_mm256_extract_epi64(_mm256_castps_si256(sums[0]), 0));
 }

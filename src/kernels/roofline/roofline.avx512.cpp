@@ -29,7 +29,7 @@ std::uint64_t float_peak(std::size_t steps) {
   const __m512 term = _mm512_set1_ps(0.5F);
   for (std::size_t i = 0; i < steps; ++i)
 #pragma GCC unroll 10
-    for (std::size_t c = 0; c < kChains; ++c) sums[c] = _mm512_fmadd_ps(sums[c], factor, term);
+    for (__m512& sum : sums) sum = _mm512_fmadd_ps(sum, factor, term);
   for (std::size_t c = 1; c < kChains; ++c) sums[0] = _mm512_add_ps(sums[0], sums[c]);
   return static_cast<std::uint64_t>(_mm512_reduce_or_epi64(_mm512_castps_si512(sums[0])));
 }
@@ -42,7 +42,7 @@ std::uint64_t int8_peak(std::size_t steps) {
   for (std::size_t i = 0; i < steps; ++i) {
     asm volatile("" : "+v"(x));
 #pragma GCC unroll 10
-    for (std::size_t c = 0; c < kChains; ++c) sums[c] = _mm512_dpbusd_epi32(sums[c], codes, x);
+    for (__m512i& sum : sums) sum = _mm512_dpbusd_epi32(sum, codes, x);
   }
   for (std::size_t c = 1; c < kChains; ++c) sums[0] = _mm512_add_epi32(sums[0], sums[c]);
   return static_cast<std::uint64_t>(_mm512_reduce_add_epi64(sums[0]));
