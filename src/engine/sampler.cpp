@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "core/error.h"
 #include "core/philox.h"
@@ -14,7 +13,6 @@
 namespace lanner::engine {
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
 // Streams of random words at one position.
 constexpr std::uint32_t kDrawStream = 0;
 constexpr std::uint32_t kXtcStream = 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "engine/survivors.h"
 
 namespace lanner::engine {
+
+/// The logit of a token that may not be chosen.
+inline constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 /// Ids with a part of their own in every choice.
 struct TokenLimits {

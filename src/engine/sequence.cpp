@@ -3,15 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/error.h"
 #include "engine/token_logprobs.h"
 
 namespace lanner::engine {
 namespace {
-
-constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 
 Sampler make_sampler(const LoadedModel& model, const Request& request, std::size_t choice) {
   SamplingOptions options = request.sampling;
@@ -77,8 +74,8 @@ bool Sequence::mask(std::span<float> logits) {
   constraint_->fill_mask(mask_);
   bool any = false;
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    if ((mask_[i / 64] >> (i % 64) & 1U) == 0) logits[i] = kForbidden;
-    any = any || logits[i] != kForbidden;
+    if ((mask_[i / 64] >> (i % 64) & 1U) == 0) logits[i] = kNever;
+    any = any || logits[i] != kNever;
   }
   return any;
 }

@@ -11,6 +11,8 @@ namespace lanner::text::grammar {
 /// Largest grammar text or expression, in bytes, and deepest nesting of its parentheses.
 inline constexpr std::size_t kMaxGrammarBytes = std::size_t{4} << 20;
 inline constexpr int kMaxNesting = 200;
+/// Highest repeat count that may be asked for.
+inline constexpr std::uint32_t kMaxRepeat = 100'000;
 
 /// A place in a grammar's text, for the parsers of its dialects. Its errors are kInvalidArgument and read
 ///   grammar: line 3, column 7 (byte 42): expected "]"

@@ -15,8 +15,6 @@ namespace lanner::text::grammar {
 
 namespace {
 
-constexpr std::uint32_t kMaxRepeat = 100'000;
-
 class GbnfParser {
  public:
   GbnfParser(std::string_view text, const GrammarVocabulary& vocabulary)

@@ -16,8 +16,6 @@ namespace lanner::text::grammar {
 
 namespace {
 
-constexpr std::uint32_t kMaxLarkRepeat = 100'000;
-
 /// Terminals of Lark's "common" module, as expressions.
 constexpr std::pair<std::string_view, std::string_view> kCommon[] = {
     {"DIGIT", "[0-9]"},
@@ -141,7 +139,7 @@ class LarkParser {
     if (cursor_.peek() == '{') cursor_.unsupported("templates are not supported");
     if (cursor_.take(".")) {
       cursor_.take("-");
-      cursor_.take_number(kMaxLarkRepeat);
+      cursor_.take_number(kMaxRepeat);
     }
     skip_space();
     cursor_.expect(":");
@@ -253,12 +251,12 @@ class LarkParser {
     if (cursor_.take("?")) return source_.optional(expr);
     if (!cursor_.take("~")) return expr;
     skip_space();
-    const std::uint32_t min = cursor_.take_number(kMaxLarkRepeat);
+    const std::uint32_t min = cursor_.take_number(kMaxRepeat);
     skip_space();
     std::uint32_t max = min;
     if (cursor_.take("..")) {
       skip_space();
-      max = cursor_.take_number(kMaxLarkRepeat);
+      max = cursor_.take_number(kMaxRepeat);
     }
     if (max < min) cursor_.fail("the upper count is below the lower one");
     return source_.repeat(expr, min, max);

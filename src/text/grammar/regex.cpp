@@ -13,8 +13,6 @@ namespace lanner::text::grammar {
 
 namespace {
 
-constexpr std::uint32_t kMaxRegexRepeat = 100'000;
-
 /// White space and line ends of ECMAScript.
 CodePointSet white_space() {
   CodePointSet set = CodePointSet::of(" \t\n\v\f\r");
@@ -107,9 +105,8 @@ class RegexParser {
     const std::size_t begin = cursor_.position();
     if (!cursor_.take("{")) return false;
     if (cursor_.next_is_digit()) {
-      min = max = cursor_.take_number(kMaxRegexRepeat);
-      if (cursor_.take(","))
-        max = cursor_.next_is_digit() ? cursor_.take_number(kMaxRegexRepeat) : kUnbounded;
+      min = max = cursor_.take_number(kMaxRepeat);
+      if (cursor_.take(",")) max = cursor_.next_is_digit() ? cursor_.take_number(kMaxRepeat) : kUnbounded;
       if (cursor_.take("}")) {
         if (max < min) cursor_.fail_at(begin, "the upper count is below the lower one");
         return true;
