@@ -17,7 +17,7 @@ std::string one_line(std::string value) {
 
 std::string response_head(const HttpResponse& response, BodyLength length, Persistence persistence) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_phrase(response.status));
-  if (response.status != 204) {
+  if (response.status != 204 && response.status != 304) {
     head += "Content-Type: " + response.content_type + "\r\n";
     if (length == BodyLength::kKnown) head += fmt::format("Content-Length: {}\r\n", response.body.size());
     if (length == BodyLength::kChunked) head += "Transfer-Encoding: chunked\r\n";

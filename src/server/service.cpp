@@ -46,11 +46,6 @@ bool is_json_type(std::string_view type) {
   return equal_ignoring_case(name.substr(0, end == std::string_view::npos ? 0 : end + 1), "application/json");
 }
 
-/// The chat page loads nothing from elsewhere and runs nothing that the model wrote.
-constexpr const char* kPagePolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
 Problem wrong_method(const std::string& method) {
   return {.status = 405,
           .code = "method_not_allowed",
@@ -68,6 +63,12 @@ Service::Service(ServiceOptions options, std::shared_ptr<ApiKeys> keys, std::sha
       responses_(std::make_shared<ResponseStore>()),
       started_(std::time(nullptr)) {
   add_routes();
+  // Rare events are counted from zero: to Prometheus a series that begins with 1 has not grown.
+  metrics_->count("slow_clients_dropped_total", {}, 0);
+  for (const char* reason : {"auth", "context_length", "invalid", "memory", "queue_full"})
+    metrics_->count("request_rejected_total", fmt::format("reason=\"{}\"", reason), 0);
+  for (const char* reason : {"abort", "error", "length", "stop", "tool_calls"})
+    metrics_->count("request_success_total", fmt::format("finished_reason=\"{}\"", reason), 0);
 }
 
 Service::~Service() = default;
@@ -143,11 +144,7 @@ void Service::route(const std::shared_ptr<Exchange>& exchange) {
     return exchange->respond(std::move(response));
   }
   if (const StaticFile* file = method == "GET" ? find_static_file(request.path) : nullptr)
-    return exchange->respond({.content_type = std::string(file->content_type),
-                              .body = std::string(file->content),
-                              .headers = {{"Content-Security-Policy", kPagePolicy},
-                                          {"X-Content-Type-Options", "nosniff"},
-                                          {"Cache-Control", "no-cache"}}});
+    return exchange->respond(static_file_response(*file, request));
   throw RequestError(not_found("not_found", "there is nothing at this address"));
 }
 

@@ -122,7 +122,7 @@ HttpReply Socket::reply() {
     reply.complete = true;
     buffer_ = data;
   } else {
-    reply.complete = reply.status == 204;
+    reply.complete = reply.status == 204 || reply.status == 304;
   }
   return reply;
 }
