@@ -162,11 +162,16 @@ async function loadConversations(): Promise<void> {
 
 // ---- server
 
+let serverTimer: ReturnType<typeof setTimeout> | undefined;
+
+/** Asks the server how it is and what it serves, again and again until it is well. */
 export async function refreshServer(): Promise<void> {
+  clearTimeout(serverTimer);
   const state = await health();
   server.value = state;
   if (state.status !== 'ok') {
-    setTimeout(() => void refreshServer(), 1500);
+    clearTimeout(serverTimer);
+    serverTimer = setTimeout(() => void refreshServer(), 1500);
     return;
   }
   try {

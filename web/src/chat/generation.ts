@@ -3,7 +3,7 @@ import { batch, computed, effect, signal } from '@preact/signals';
 import type { Answer } from '../api/chat_stream';
 import { streamChat } from '../api/client';
 import type { ChatRequest } from '../api/types';
-import { apiKey, changeTree, conversations, current, modelId, needsKey, saveSoon, spoken } from './app';
+import { apiKey, changeTree, conversations, current, modelId, needsKey, refreshServer, saveSoon, spoken } from './app';
 import { newId, openCalls } from './conversation';
 import { chatRequest, continuationRequest } from './request';
 import { addNode, pathTo, shownPath, updateNode, type Attachment, type MessageNode } from './tree';
@@ -150,6 +150,8 @@ async function run(conversation: string, node: string, request: ChatRequest): Pr
     running.value = null;
   });
   if (result.error?.status === 401) needsKey.value = true;
+  // Shows why, and when the server is back.
+  if (result.error && (result.error.status === undefined || result.error.status === 503)) void refreshServer();
   spoken.value = result.error ? `Error: ${result.error.message}` : stopped ? 'Stopped.' : 'The answer is complete.';
   saveSoon();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { contextUse, current, currentId, say, server } from '../chat/app';
 import { readAttachment } from '../chat/attachments';
 import { openCalls } from '../chat/conversation';
@@ -25,7 +25,8 @@ export function Composer() {
     text.value = drafts.get(id) ?? '';
     files.value = draftFiles.get(id) ?? [];
   }, [id]);
-  useEffect(() => field.current?.focus(), [focusComposer.value]);
+  // Before the next key arrives: what follows a shortcut is typed into the field.
+  useLayoutEffect(() => field.current?.focus(), [focusComposer.value]);
   useEffect(() => {
     const element = field.current!;
     element.style.height = 'auto';
@@ -102,7 +103,7 @@ export function Composer() {
           ref={field}
           rows={1}
           aria-label="Message"
-          placeholder={waits ? 'The model waits for the result of its tool call' : 'Write a message'}
+          placeholder={waits ? 'The tool call waits for its result' : 'Write a message'}
           value={text.value}
           onInput={(event) => change(event.currentTarget.value)}
           onPaste={(event) => {

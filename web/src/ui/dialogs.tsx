@@ -37,7 +37,7 @@ export function ModelDialog() {
         <Fact name="Address" value={new URL('v1', document.baseURI).href} />
       </dl>
       <p class="quiet">
-        This page stands on <a href="licenses.md">other people's libraries</a>.
+        This page stands on <a href="licenses.md" target="_blank">other people's libraries</a>.
       </p>
     </Dialog>
   );

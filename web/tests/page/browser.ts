@@ -24,7 +24,7 @@ export async function openPage(
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, acceptDownloads: true, ...options });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: address.replace(/\/$/, '') });
   const page = await context.newPage();
-  page.setDefaultTimeout(8000);
+  page.setDefaultTimeout(20_000);
   const complaints: string[] = [];
   page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
   page.on('pageerror', (error) => complaints.push(error.message));

@@ -3,15 +3,12 @@ import { readFileSync, existsSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { kPolicy } from './served';
 
 const dist = fileURLToPath(new URL('../../dist', import.meta.url));
 const kTypes: Record<string, string> = {
-  html: 'text/html; charset=utf-8', js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml',
+  html: 'text/html; charset=utf-8', js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml', md: 'text/plain; charset=utf-8',
 };
-/** The policy that lanner serve sends with the page. */
-export const kPolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
 /** What the page asked for. */
 export interface Asked {
   body: Record<string, unknown> & { messages: Record<string, unknown>[] };

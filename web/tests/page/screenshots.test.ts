@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
 import { launch, openPage, say, settled } from './browser';
 import { call, FakeServer, text, thought } from './fake_server';
+import { canServe, kWeather, serve, type Served } from './served';
 
-/** Pictures to look at: SCREENSHOTS=FOLDER npm run test:page -- screenshots */
+/** Pictures to look at: SCREENSHOTS=FOLDER npx vitest run screenshots. chat-*.png are those of docs/images. */
 const folder = process.env['SCREENSHOTS'];
 
 const kStory = text(
@@ -30,7 +31,63 @@ async function fill(page: Page, fake: FakeServer): Promise<void> {
   await settled(page);
 }
 
-describe.skipIf(!folder)('screenshots', () => {
+describe.skipIf(!folder || !canServe())('screenshots of lanner serve', () => {
+  let browser: Browser;
+  let served: Served;
+  beforeAll(async () => {
+    browser = await launch();
+    served = await serve('tale-gemma4');
+  });
+  afterAll(async () => {
+    await browser.close();
+    served.stop();
+  });
+
+  /** The same talk every time; its last question is about the weather, with a tool, or asks for a story. */
+  async function talk(page: Page, last: 'weather' | 'story'): Promise<void> {
+    await page.keyboard.press('Alt+s');
+    await page.getByLabel('Temperature', { exact: true }).fill('0');
+    await page.getByLabel('System prompt').fill('You are a friendly storyteller.');
+    await page.getByRole('button', { name: 'Use for new chats' }).click();
+    await page.keyboard.press('Alt+s');
+    for (const wish of ['What is the capital of Norway?', 'Tell me a fairy tale.', 'What is 7 times 8?']) {
+      await page.keyboard.press('Alt+n');
+      await say(page, wish);
+      await settled(page);
+    }
+    await page.keyboard.press('Alt+n');
+    await page.keyboard.press('Alt+s');
+    await page.getByLabel('Effort').selectOption('medium');
+    if (last === 'weather') await page.getByLabel('Tools', { exact: true }).fill(kWeather);
+    await page.keyboard.press('Alt+s');
+    await say(page, last === 'weather' ? 'What is the weather in Oslo?' : 'Tell me a short story about a fox and a lantern.');
+    await settled(page);
+    if (last === 'story') return;
+    await page.getByLabel('Result of get_weather').fill('{"sky": "cloudy", "degrees": 21}');
+    await page.getByRole('button', { name: 'Give result' }).click();
+    await page.getByRole('article', { name: 'Model' }).nth(1).waitFor();
+    await settled(page);
+  }
+
+  it('on a desktop', async () => {
+    const { page } = await openPage(browser, served.address, { viewport: { width: 1280, height: 760 }, colorScheme: 'light' });
+    await talk(page, 'weather');
+    await page.keyboard.press('Alt+s');
+    await page.mouse.move(600, 600);
+    await page.waitForTimeout(3500); // the notice goes
+    await page.screenshot({ path: `${folder}/chat-desktop.png` });
+  });
+
+  it('on a phone', async () => {
+    const { page } = await openPage(browser, served.address, { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true, colorScheme: 'dark' });
+    await talk(page, 'story');
+    await page.getByRole('log').evaluate((box) => (box.scrollTop = 0));
+    await page.waitForTimeout(3500);
+    await page.screenshot({ path: `${folder}/chat-phone.png` });
+  });
+});
+
+describe.skipIf(!folder)('screenshots of laid down answers', () => {
   let browser: Browser;
   let fake: FakeServer;
   let address: string;
@@ -45,7 +102,7 @@ describe.skipIf(!folder)('screenshots', () => {
     fake.stop();
   });
 
-  it('of a desktop', { timeout: 60_000 }, async () => {
+  it('of a desktop', async () => {
     const { page } = await openPage(browser, address, { viewport: { width: 1280, height: 800 }, colorScheme: 'light' });
     await page.screenshot({ path: `${folder}/welcome.png` });
     await fill(page, fake);
@@ -75,7 +132,7 @@ describe.skipIf(!folder)('screenshots', () => {
     await page.screenshot({ path: `${folder}/refused.png` });
   });
 
-  it('of a phone', { timeout: 60_000 }, async () => {
+  it('of a phone', async () => {
     const { page } = await openPage(browser, address, { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true, colorScheme: 'dark' });
     await fill(page, fake);
     await page.screenshot({ path: `${folder}/phone.png` });
