@@ -58,6 +58,8 @@ function sanitized(html: string): string {
     ALLOWED_TAGS: kTags,
     ALLOWED_ATTR: kAttributes,
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+    // DOMPurify asks of every other attribute too that it looks like such an address.
+    ADD_URI_SAFE_ATTR: kAttributes.filter((name) => name !== 'href'),
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
   });

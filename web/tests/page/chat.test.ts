@@ -56,6 +56,17 @@ describe.skipIf(!hasChromium)('the chat page', () => {
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('def f(x):\n    return "a < b"');
   });
 
+  it('keeps the alignment of columns, the numbers of lists and the ticks of tasks', async () => {
+    fake.replies.push({ steps: text('| a | b |\n|---|---:|\n| x | 1 |\n\n', '3. three\n4. four\n\n', '- [x] done\n- [ ] open\n\n```text\ncode\n```') });
+    await say(page, 'Lists');
+    await settled(page);
+    expect(await lastAnswer().locator('td').last().evaluate((cell) => getComputedStyle(cell).textAlign)).toBe('right');
+    expect(await lastAnswer().locator('ol').getAttribute('start')).toBe('3');
+    const ticks = await lastAnswer().getByRole('checkbox').evaluateAll((list) => (list as HTMLInputElement[]).map((box) => [box.checked, box.disabled]));
+    expect(ticks).toEqual([[true, true], [false, true]]);
+    expect(await lastAnswer().locator('pre').getAttribute('tabindex')).toBe('0');
+  });
+
   it('shows what the model wrote but runs none of it', async () => {
     const evil = [
       '<script>window.hacked = 1</script> <img src=x onerror="window.hacked = 2"> <svg/onload=hacked=3>',
