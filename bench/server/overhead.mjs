@@ -1,77 +1,90 @@
 // SPDX-License-Identifier: MIT
-// Usage: node bench/server/overhead.mjs [PROGRAM] [MODEL]
-// What serving costs: tokens per second of one streaming client on loopback against `lanner run`, and how long a token
-// takes from the engine to the client. Prints one JSON line.
-import { execFileSync, spawn } from 'node:child_process';
+// Usage: node bench/server/overhead.mjs [PROGRAM] [MODEL] [THREADS] [TOKENS] [REPEATS]
+// What serving costs. In turns, with the same threads, sampler, prompt and seed: tokens per second of `lanner run` by
+// its own clock, and those of one streaming client on loopback by the client's clock. Both must give the same text.
+// `first_byte_ms`: from the engine's first token to the first byte at the client, reading the request included (the
+// client's wait less the engine's own time to the first token). Prints one JSON line.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { eventsOf, median, startServer } from './loopback.mjs';
 
 const program = process.argv[2] ?? 'build/release/lanner';
 const model = process.argv[3] ?? 'models/tale-gemma4';
-const tokens = 200;
-const repeats = 7;
-const prompt = 'Tell me a long story about a fox and a lantern.';
+const threads = Number(process.argv[4] ?? 2);
+const tokens = Number(process.argv[5] ?? 200);
+const repeats = Number(process.argv[6] ?? 7);
+const prompt = 'Once upon a time there was a fox with a lantern.';
 
-const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-
-function bareRate() {
-  const out = execFileSync(program, ['run', model, '-p', prompt, '-n', String(tokens), '--ignore-eos', '--seed', '1', '--json'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  return JSON.parse(out).timings.decode_tokens_per_second;
+function bare() {
+  const out = execFileSync(
+    program,
+    ['run', model, '--raw', '-p', prompt, '-n', tokens, '--ignore-eos', '--seed', 1, '--temp', 1, '--top-p', 1, '--top-k', 0, '-t', threads, '--json'].map(String),
+    { stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  const answer = JSON.parse(out);
+  return { rate: answer.timings.decode_tokens_per_second, text: answer.text };
 }
 
-async function start() {
-  const child = spawn(program, ['serve', model, '--port', '0', '--log-format', 'none'], { stdio: ['ignore', 'ignore', 'pipe'] });
-  let log = '';
-  return new Promise((resolve, reject) => {
-    child.once('exit', () => reject(new Error(log)));
-    child.stderr.on('data', (bytes) => {
-      log += bytes;
-      if (/ is ready\n/.test(log)) resolve({ url: /listening on (\S+)/.exec(log)[1], child });
-    });
-  });
-}
+// A client at real-time priority, where allowed: its own wait for a core is no cost of the server.
+const realTime = spawnSync('chrt', ['-f', '1', 'true']).status === 0 ? ['chrt', '-f', '1'] : [];
+const curl = (...options) => {
+  const [command, ...rest] = [...realTime, 'curl', ...options];
+  return execFileSync(command, rest).toString();
+};
 
-/// Tokens per second after the first, on the client's clock; and the engine's own rate for the same answer.
-async function servedRate(url) {
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({
-      messages: [{ role: 'user', content: prompt }], max_tokens: tokens, ignore_eos: true, seed: 1, stream: true,
-      stream_options: { include_usage: true, include_timings: true }, logprobs: true, logprobs_all: true,
-    }),
-  });
-  let first = 0;
-  let last = 0;
-  let seen = 0;
-  let text = '';
-  for await (const bytes of response.body) {
-    const now = performance.now();
-    text += Buffer.from(bytes).toString();
-    if (!text.includes('"logprob"')) continue;
-    if (first === 0) first = now;
-    last = now;
-    ++seen;
-  }
-  const events = text.split('\n').filter((line) => line.startsWith('data: {')).map((line) => JSON.parse(line.slice(6)));
+const headers = ['-H', 'Content-Type: application/json'];
+const common = { prompt, ignore_eos: true, temperature: 1, top_p: 1, top_k: 0 };
+
+/// curl is the client: what it needs for a piece is little beside a token.
+function stream(body) {
+  const format = '\n%{time_pretransfer} %{time_starttransfer} %{time_total}';
+  const text = curl(
+    '-sN', `http://127.0.0.1:${server.port}/v1/completions`, ...headers, '-w', format, '-d',
+    JSON.stringify({ ...common, ...body, stream: true, stream_options: { include_usage: true, include_timings: true } }),
+  );
+  const [sent, first, end] = text.slice(text.lastIndexOf('\n')).trim().split(' ').map((seconds) => 1000 * Number(seconds));
+  const events = eventsOf(text);
   const { timings } = events.at(-1).lanner;
-  return { client: (1000 * (timings.predicted_n - 1)) / (last - first), engine: (1000 * (timings.predicted_n - 1)) / timings.predicted_ms, seen };
+  return { events, timings, firstByteMs: first - sent - timings.queue_ms - timings.prompt_ms, streamMs: end - first };
 }
 
-const { url, child } = await start();
-await servedRate(url);
-const bare = [];
-const served = [];
-const engine = [];
-for (let i = 0; i < repeats; ++i) {
-  bare.push(bareRate());
-  const rate = await servedRate(url);
-  served.push(rate.client);
-  engine.push(rate.engine);
+function served() {
+  const { events, timings, streamMs } = stream({ max_tokens: tokens, seed: 1 });
+  return {
+    text: events.map((event) => event.choices[0]?.text ?? '').join(''),
+    // The first byte comes with the first token; the last one after the last.
+    rate: (1000 * (timings.predicted_n - 1)) / streamMs,
+    engine: (1000 * (timings.predicted_n - 1)) / timings.predicted_ms,
+  };
 }
-child.removeAllListeners('exit');
-child.kill('SIGTERM');
+
+/// The same answer without streaming: the engine's own rate, while the server does nothing for single tokens.
+function whole() {
+  const text = curl(
+    '-si', `http://127.0.0.1:${server.port}/v1/completions`, ...headers, '-d', JSON.stringify({ ...common, max_tokens: tokens, seed: 1 }),
+  );
+  return (1000 * (tokens - 1)) / Number(/decode;dur=([\d.]+)/.exec(text)[1]);
+}
+
+const server = await startServer(program, model, ['-t', String(threads)]);
+served();
+const runs = [];
+for (let i = 0; i < repeats; ++i) {
+  const run = { bare: bare(), served: served(), whole: whole() };
+  assert.equal(run.served.text, run.bare.text);
+  runs.push(run);
+}
+const firstBytes = Array.from({ length: 5 * repeats }, (_, seed) => stream({ max_tokens: 2, seed }).firstByteMs);
+await server.stop();
+const rates = {
+  bare: runs.map((run) => run.bare.rate),
+  served: runs.map((run) => run.served.rate),
+  served_engine: runs.map((run) => run.served.engine),
+  not_streamed: runs.map((run) => run.whole),
+};
+const all = (reduce) => Object.fromEntries(Object.entries(rates).map(([name, values]) => [name, Number(reduce(values).toFixed(2))]));
 console.log(JSON.stringify({
-  bench: 'server overhead', model, tokens, repeats, bare_tokens_per_second: median(bare), served_tokens_per_second: median(served),
-  engine_while_serving: median(engine), share: median(served) / median(bare),
+  bench: 'server overhead', model, threads, tokens, repeats, median: all(median), fastest: all((values) => Math.max(...values)),
+  share: median(rates.served) / median(rates.bare), share_of_fastest: Math.max(...rates.served) / Math.max(...rates.bare),
+  first_byte_ms: median(firstBytes), real_time_client: realTime.length > 0,
 }));

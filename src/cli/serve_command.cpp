@@ -68,6 +68,10 @@ void add_access_options(CLI::App& app, ServeOptions& options) {
       ->take_all()
       ->allow_extra_args(false)
       ->group(kAccess);
+  app.add_option("--state-dir", options.state_folder,
+                 "folder where /v1/state/save and /v1/state/load keep states (default: none, no states)")
+      ->type_name("FOLDER")
+      ->group(kAccess);
   app.add_flag("--metrics", options.metrics, "serve /metrics on other addresses than loopback too")
       ->group(kAccess);
 }
@@ -131,6 +135,11 @@ void add_request_options(CLI::App& app, ServeOptions& options) {
                  "what thoughts are called: reasoning_content (default), reasoning, both")
       ->check(CLI::IsMember({"reasoning_content", "reasoning", "both"}))
       ->group(kRequests);
+  app.add_option("--embeddings", options.embeddings,
+                 "serve /v1/embeddings from the final hidden states: last (token), mean (default: as the "
+                 "checkpoint says, else not)")
+      ->check(CLI::IsMember({"last", "mean"}))
+      ->group(kRequests);
   app.add_flag("--strict", options.strict, "refuse fields that no route knows")->group(kRequests);
   app.add_flag("--strict-model", options.strict_model, "refuse names of other models")->group(kRequests);
 }
@@ -161,6 +170,8 @@ server::RequestRules request_rules(const ServeOptions& options, const std::files
   if (rules.model.empty()) rules.model = std::filesystem::weakly_canonical(folder).filename().string();
   rules.chat_tokens = options.max_tokens;
   rules.draft_tokens = options.draft_tokens;
+  if (options.embeddings == "last") rules.pooling = engine::Pooling::kLast;
+  if (options.embeddings == "mean") rules.pooling = engine::Pooling::kMean;
   if (options.request_timeout) rules.timeout = milliseconds(*options.request_timeout);
   if (options.queue_timeout) rules.queue_timeout = milliseconds(*options.queue_timeout);
   if (options.strict) rules.unknown_fields = server::UnknownFields::kRefused;
@@ -183,6 +194,7 @@ server::ServingOptions serving_options(const ServeOptions& options) {
   serving.service = {.version = LANNER_VERSION,
                      .cors_origins = options.cors_origins,
                      .metrics = options.metrics || is_loopback(options.host)};
+  if (!options.state_folder.empty()) serving.service.state_folder = options.state_folder;
   serving.api_keys = options.api_keys;
   if (!options.api_key_file.empty()) serving.api_key_file = options.api_key_file;
   serving.log_format = options.log_format == "json"   ? server::LogFormat::kJson

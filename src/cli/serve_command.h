@@ -23,6 +23,7 @@ struct ServeOptions {
   std::vector<std::string> api_keys = {};
   std::string api_key_file = {};
   std::vector<std::string> cors_origins = {};
+  std::string state_folder = {};  ///< empty = none
   std::string tls_cert = {};
   std::string tls_key = {};
   std::string log_format = "text";
@@ -42,6 +43,7 @@ struct ServeOptions {
   std::string admission = "headroom";
   std::size_t max_tokens = 65536;
   std::size_t draft_tokens = 0;
+  std::string embeddings = {};  ///< empty = as the checkpoint says
   bool strict = false;
   bool strict_model = false;
   bool metrics = false;

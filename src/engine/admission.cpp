@@ -30,6 +30,10 @@ void check_request(const Request& request, const LoadedModel& model) {
     check_ids({&id, 1}, vocabulary, "the logit bias");
   if (request.choices == 0)
     throw Error(ErrorKind::kInvalidArgument, "the number of choices is 0, expected at least 1");
+  if ((request.pooling || request.wants_state) && (request.choices != 1 || request.prompt_logprobs))
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        "an embedding or a state is asked for with several choices or log-probabilities, expected neither");
   StopStrings{request.stop};
 }
 
@@ -39,19 +43,21 @@ std::variant<std::size_t, Refusal> token_limit(const Request& request, const Loa
   const std::size_t context = std::min(whole, request.context.value_or(whole));
   const char* source = context < whole ? "as asked for" : "max_position_embeddings";
   const std::size_t prompt = request.prompt.size();
-  const std::size_t answer = request.max_tokens.value_or(1);
+  const std::optional<std::size_t> max_tokens =
+      request.pooling || request.wants_state ? 0 : request.max_tokens;
+  const std::size_t answer = max_tokens.value_or(1);
   if (prompt + answer > context || prompt >= context)
     return Refusal{
         .kind = RefusalKind::kContextLength,
         .message =
-            request.max_tokens && prompt < context
+            max_tokens && prompt < context
                 ? fmt::format("the prompt has {} tokens and {} are asked for, the context holds {} ({}); "
                               "shorten the prompt or ask for less",
                               prompt, answer, context, source)
                 : fmt::format("the prompt has {} tokens, the context holds {} ({}) and needs room for an "
                               "answer; shorten the prompt",
                               prompt, context, source)};
-  const std::size_t asked = request.max_tokens ? prompt + *request.max_tokens : context;
+  const std::size_t asked = max_tokens ? prompt + *max_tokens : context;
   const std::size_t fitting = budget.longest_fitting(asked);
   if (fitting < prompt + answer)
     return Refusal{
@@ -59,7 +65,7 @@ std::variant<std::size_t, Refusal> token_limit(const Request& request, const Loa
         .message = fmt::format("the prompt has {} tokens and at least {} are to follow; memory for "
                                "caches ({} MiB) holds {}",
                                prompt, answer, budget.total_bytes() >> 20, fitting)};
-  return request.max_tokens ? asked : fitting;
+  return max_tokens ? asked : fitting;
 }
 
 }  // namespace lanner::engine

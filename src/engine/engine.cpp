@@ -2,13 +2,17 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <functional>
+#include <future>
 #include <utility>
 
 #include "core/error.h"
+#include "core/xxhash64.h"
 #include "engine/admission.h"
 #include "engine/engine_inbox.h"
 #include "engine/request_channel.h"
 #include "engine/scheduler.h"
+#include "io/mapped_file.h"
 
 namespace lanner::engine {
 namespace {
@@ -26,9 +30,12 @@ void add(Scheduler& scheduler, const std::shared_ptr<Ticket>& ticket) {
   }
 }
 
-/// A step that fails takes its requests along, not the engine.
-bool step(Scheduler& scheduler) {
+/// A step that fails takes its requests along, not the engine. `started`: called once all have started that
+/// can.
+bool step(Scheduler& scheduler, const std::function<void()>& started) {
   try {
+    scheduler.start_waiting();
+    started();
     return scheduler.step();
   } catch (const Error& error) {
     scheduler.fail_all(error);
@@ -62,6 +69,7 @@ std::optional<Event> RequestHandle::next_for(std::chrono::milliseconds timeout) 
 bool RequestHandle::is_over() const { return channel_->is_over(); }
 void RequestHandle::listen(std::function<void()> listener) { channel_->listen(std::move(listener)); }
 void RequestHandle::cancel() { channel_->cancel(); }
+void RequestHandle::end_reasoning() { channel_->end_reasoning(); }
 
 Engine::Engine(std::shared_ptr<const LoadedModel> model, const EngineOptions& options)
     : model_(std::move(model)),
@@ -92,7 +100,10 @@ std::variant<RequestHandle, Refusal> Engine::submit(Request request) {
       return Refusal{.kind = RefusalKind::kDraining, .message = "the engine is shutting down"};
     }
     const std::size_t queued = inbox_->stats.queued + inbox_->arrivals.size();
-    if (queued >= options_.max_queue) {
+    // Those that find a free place start with the next step; they do not count as waiting.
+    const std::size_t places =
+        options_.max_sequences - std::min(options_.max_sequences, inbox_->stats.running);
+    if (queued >= options_.max_queue + places) {
       ++inbox_->refused;
       return Refusal{.kind = RefusalKind::kQueueFull,
                      .message = "too many requests are waiting; try again later",
@@ -111,6 +122,23 @@ RequestHandle Engine::require(Request request) {
   if (auto* refusal = std::get_if<Refusal>(&result))
     throw Error(ErrorKind::kInvalidArgument, refusal->message);
   return std::move(std::get<RequestHandle>(result));
+}
+
+std::size_t Engine::restore_state(const std::filesystem::path& file) {
+  const io::MappedFile mapped(file);
+  (void)xxhash64(mapped.bytes());  // so that the engine does not wait for the disk
+  const auto task = std::make_shared<std::packaged_task<std::size_t()>>(
+      [&] { return scheduler_->restore(mapped.bytes(), file.filename().string()); });
+  std::future<std::size_t> tokens = task->get_future();
+  {
+    const std::lock_guard lock(inbox_->mutex);
+    if (inbox_->state == EngineState::kStopped)
+      throw Error(ErrorKind::kInvalidArgument, "the engine has stopped, it takes no state");
+    inbox_->tasks.emplace_back([task] { (*task)(); });
+    inbox_->has_news = true;
+  }
+  inbox_->wake.notify_one();
+  return tokens.get();
 }
 
 EngineStats Engine::stats() const {
@@ -139,17 +167,24 @@ void Engine::work() {
   EngineInbox& inbox = *inbox_;
   for (;;) {
     std::vector<std::shared_ptr<Ticket>> arrivals;
+    std::vector<std::function<void()>> tasks;
     EngineState state = EngineState::kOpen;
     {
       const std::lock_guard lock(inbox.mutex);
       arrivals.swap(inbox.arrivals);
+      tasks.swap(inbox.tasks);
       inbox.has_news = false;
       state = inbox.state;
       inbox.stats.queued += arrivals.size();  // not to be missed by submit() until the next publication
     }
+    for (const auto& task : tasks) task();
     for (const auto& ticket : arrivals) add(*scheduler_, ticket);
     if (state == EngineState::kStopping) scheduler_->cancel_all();
-    const bool worked = step(*scheduler_);
+    // While the forward runs, places in the queue are free again.
+    const bool worked = step(*scheduler_, [&] {
+      const std::lock_guard lock(inbox.mutex);
+      inbox.stats = scheduler_->stats();
+    });
     std::unique_lock lock(inbox.mutex);
     inbox.stats = scheduler_->stats();
     for (Scheduler::Ending& ending : scheduler_->take_endings())

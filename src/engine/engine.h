@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -42,6 +43,8 @@ class RequestHandle {
   void listen(std::function<void()> listener);
   /// Ends the request at the next step: its choices end as cancelled.
   void cancel();
+  /// Has the thoughts of every choice closed at its next token, as if the thinking budget were used up.
+  void end_reasoning();
   /// Counts the engine's requests from 1.
   std::uint64_t id() const { return id_; }
 
@@ -81,6 +84,11 @@ class Engine {
   /// submit() for callers without a queue of their own: throws Error kInvalidArgument with the refusal's
   /// message.
   RequestHandle require(Request request);
+
+  /// Reads a state file; until memory is short, prompts that begin with its tokens start from its snapshot. →
+  /// how many tokens. Waits for a moment between two steps. Throws as load_state(); Error kOutOfMemory when
+  /// the memory for prefixes does not hold it; kInvalidArgument when the engine has stopped.
+  std::size_t restore_state(const std::filesystem::path& file);
 
   EngineStats stats() const;
   const LoadedModel& model() const { return *model_; }

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -27,6 +28,7 @@ struct EngineInbox {
   std::condition_variable wake;     ///< for the engine: a message, a cancellation, a reader caught up
   std::condition_variable changed;  ///< for others: the state changed
   std::vector<std::shared_ptr<Ticket>> arrivals;
+  std::vector<std::function<void()>> tasks;  ///< to run between steps; they do not throw
   EngineState state = EngineState::kOpen;
   bool has_news = false;
   std::uint64_t submissions = 0;

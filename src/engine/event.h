@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -10,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/token.h"
+#include "engine/state_file.h"
 #include "text/output_parser_events.h"
 
 namespace lanner::engine {
@@ -48,6 +50,16 @@ struct PromptProgress {
 struct PromptLogprobs {
   std::size_t first = 0;
   std::vector<LogprobEntry> entries;
+};
+
+/// The pooled final hidden state of a prompt, [H], not normalised.
+struct Embedding {
+  std::vector<float> values;
+};
+
+/// A prompt's caches, to be written to a file.
+struct PromptState {
+  std::shared_ptr<const StateImage> image;
 };
 
 /// One more token of a choice, and the text that it makes certain.
@@ -115,6 +127,7 @@ struct Failure {
   std::string message;
 };
 
-using Event = std::variant<PromptProgress, PromptLogprobs, TokenEvent, ChoiceEnd, RequestEnd, Failure>;
+using Event = std::variant<PromptProgress, PromptLogprobs, Embedding, PromptState, TokenEvent, ChoiceEnd,
+                           RequestEnd, Failure>;
 
 }  // namespace lanner::engine

@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: MIT
 #include "engine/prefix_reuse.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "core/error.h"
 #include "engine/prefix_key.h"
+#include "io/message_text.h"
 
 namespace lanner::engine {
 
 using cache::CheckpointClass;
 
 PrefixReuse::PrefixReuse(const LoadedModel& model, const EngineOptions& options, std::size_t capacity_bytes)
-    : key_(prefix_key(model)), interval_(options.checkpoint_interval), store_(capacity_bytes) {}
+    : model_(model),
+      key_(prefix_key(model)),
+      interval_(options.checkpoint_interval),
+      store_(capacity_bytes) {}
 
 std::optional<cache::SequenceCache> PrefixReuse::find(Sequence& sequence) {
   const Request& request = sequence.request();
-  // Likelihoods of prompt tokens need their rows.
+  // Likelihoods of prompt tokens need their rows, and so does a mean over all of them.
   const bool scores = request.prompt_logprobs && sequence.choice() == 0 &&
                       sequence.prompt_logprobs_sent + 1 < sequence.prompt_size();
-  if (!request.prefix.read || scores || store_.capacity_bytes() == 0) return std::nullopt;
+  const bool pools_all = request.pooling == Pooling::kMean;
+  if (!request.prefix.read || scores || pools_all || store_.capacity_bytes() == 0) return std::nullopt;
   cache::PrefixLookup found = store_.find(key_, sequence.tokens(), sequence.tokens().size() - 1);
   sequence.branch_point = found.branch_point;
   return std::move(found.cache);
@@ -50,6 +58,27 @@ void PrefixReuse::after_step(const Sequence& sequence) {
 
 void PrefixReuse::at_end(const Sequence& sequence) {
   if (sequence.request().prefix.write && sequence.computed() > 0) insert(sequence, CheckpointClass::kEnd);
+}
+
+StateImage PrefixReuse::image(const Sequence& sequence) const {
+  return state_image(key_, {.ids = sequence.tokens().first(sequence.computed()),
+                            .sequence = *sequence.cache,
+                            .memory = *model_.ops().memory});
+}
+
+std::size_t PrefixReuse::restore(std::span<const std::byte> file, std::string_view source,
+                                 const cache::BlockPool& pool) {
+  const auto too_large = [&] {
+    return Error(ErrorKind::kOutOfMemory,
+                 fmt::format("{}: the state takes {}, the memory for known prompts is {}", source,
+                             io::readable_size(file.size()), io::readable_size(store_.capacity_bytes())));
+  };
+  if (file.size() > store_.capacity_bytes()) throw too_large();
+  const SavedState state = parse_state(file, source, key_, model_.cache_spec(), pool);
+  if (state.ids.empty()) return 0;
+  store_.insert(key_, state.ids, state.cache, CheckpointClass::kSystem);
+  if (store_.find(key_, state.ids, state.ids.size()).length < state.ids.size()) throw too_large();
+  return state.ids.size();
 }
 
 void PrefixReuse::insert(const Sequence& sequence, CheckpointClass kind) {

@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include "cache/prefix_store.h"
 #include "engine/engine_options.h"
 #include "engine/loaded_model.h"
 #include "engine/sequence.h"
+#include "engine/state_file.h"
 
 namespace lanner::engine {
 
@@ -27,6 +30,12 @@ class PrefixReuse {
   /// Stores the caches of a sequence that ended.
   void at_end(const Sequence& sequence);
 
+  /// The caches of a sequence as they stand.
+  StateImage image(const Sequence& sequence) const;
+  /// Stores a state file's snapshot as lasting as a system prompt; → its tokens. Throws as parse_state(), and
+  /// Error kOutOfMemory when the store does not hold it.
+  std::size_t restore(std::span<const std::byte> file, std::string_view source, const cache::BlockPool& pool);
+
   bool evict_one() { return store_.evict_one(); }
   std::size_t size_bytes() const { return store_.size_bytes(); }
   cache::PrefixStoreStats stats() const { return store_.stats(); }
@@ -36,6 +45,7 @@ class PrefixReuse {
   std::optional<cache::CheckpointClass> due(const Sequence& sequence, std::size_t length) const;
   void insert(const Sequence& sequence, cache::CheckpointClass kind);
 
+  const LoadedModel& model_;
   cache::PrefixKey key_;
   std::size_t interval_;
   cache::PrefixStore store_;

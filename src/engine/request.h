@@ -14,6 +14,7 @@
 #include "cache/checkpoint.h"
 #include "core/token.h"
 #include "engine/answer_parser.h"
+#include "engine/pooling.h"
 #include "engine/sampling_options.h"
 #include "engine/token_constraint.h"
 
@@ -63,6 +64,10 @@ struct Request {
   std::optional<std::size_t> top_logprobs =
       {};  ///< none = no log-probabilities; else how many others to list
   std::optional<std::size_t> prompt_logprobs = {};  ///< the same for the prompt's tokens
+  /// The prompt's embedding is wanted and no answer: the request ends with an Embedding. One choice.
+  std::optional<Pooling> pooling = {};
+  /// The caches after the prompt are wanted and no answer: the request ends with a PromptState. One choice.
+  bool wants_state = false;
   std::optional<std::size_t> thinking_budget = {};  ///< reasoning tokens after which reasoning is closed
   AnswerForm form = AnswerForm::kChat;
   nlohmann::ordered_json tools = nullptr;  ///< declared tools in OpenAI form, or null

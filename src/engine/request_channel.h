@@ -27,12 +27,14 @@ class RequestChannel {
   /// False while the reader is too far behind.
   bool has_room() const { return !full_.load(std::memory_order_acquire); }
   bool is_cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+  bool is_reasoning_over() const { return reasoning_over_.load(std::memory_order_relaxed); }
 
   /// Reader side: the next event; std::nullopt when none came in time, or none will come any more.
   std::optional<Event> next(std::optional<std::chrono::milliseconds> timeout);
   /// True when the last event was read.
   bool is_over() const;
   void cancel();
+  void end_reasoning() { reasoning_over_.store(true, std::memory_order_relaxed); }
   /// `listener` is called on the engine's thread after each event, and now when some wait. It must not block.
   void listen(std::function<void()> listener);
 
@@ -46,6 +48,7 @@ class RequestChannel {
   bool closed_ = false;  ///< the last event was pushed
   std::atomic<bool> full_{false};
   std::atomic<bool> cancelled_{false};
+  std::atomic<bool> reasoning_over_{false};
 };
 
 }  // namespace lanner::engine

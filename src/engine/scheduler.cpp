@@ -40,9 +40,12 @@ void Scheduler::add(const std::shared_ptr<Ticket>& ticket) {
   wait(std::move(leader));
 }
 
-bool Scheduler::step() {
+void Scheduler::start_waiting() {
   sweep();
   admit();
+}
+
+bool Scheduler::step() {
   std::vector<StepWork> works = plan();
   if (works.empty()) return false;
   const auto begin = Clock::now();
@@ -208,6 +211,21 @@ void Scheduler::release_followers(Sequence& leader) {
   }
 }
 
+void Scheduler::take_state(Sequence& sequence) {
+  Ticket& ticket = sequence.ticket();
+  try {
+    ticket.channel->push(PromptState{std::make_shared<const StateImage>(prefixes_.image(sequence))});
+  } catch (const std::bad_alloc&) {
+    fail(ticket, {.error = ErrorKind::kOutOfMemory, .message = "memory ran out while a state was copied"});
+  }
+}
+
+std::size_t Scheduler::restore(std::span<const std::byte> file, std::string_view source) {
+  const std::size_t tokens = prefixes_.restore(file, source, pool_);
+  trim_prefixes();
+  return tokens;
+}
+
 void Scheduler::settle(std::vector<StepWork>& works) {
   for (StepWork& work : works) {
     Sequence& sequence = *work.sequence;
@@ -225,6 +243,7 @@ void Scheduler::settle(std::vector<StepWork>& works) {
                                           .total = sequence.prompt_size(),
                                           .cached = ticket.timings.cached_tokens});
     if (sequence.computed() == sequence.ticket().token_limit && !sequence.finished()) {
+      if (sequence.request().wants_state) take_state(sequence);
       for (Owned& follower : sequence.followers) follower->end(FinishReason::kLength);
       sequence.end(FinishReason::kLength);
     }

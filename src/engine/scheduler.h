@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,13 +39,17 @@ class Scheduler {
 
   /// Takes a request whose fields were checked and whose token limit fits context and memory.
   void add(const std::shared_ptr<Ticket>& ticket);
-  /// Ends what was cancelled or is overdue, starts what can start, and runs one forward. False when there was
-  /// nothing to compute.
+  /// Ends what was cancelled or is overdue, and starts what can start.
+  void start_waiting();
+  /// Runs one forward. False when there was nothing to compute.
   bool step();
   /// True when no request is left.
   bool is_idle() const { return running_.empty() && waiting_.empty(); }
   /// When a request will be overdue next.
   std::optional<Clock::time_point> next_deadline() const;
+  /// Keeps a state file's snapshot for prompts that begin with its tokens; → how many it has. Throws as
+  /// parse_state(), and Error kOutOfMemory when the memory for prefixes does not hold it.
+  std::size_t restore(std::span<const std::byte> file, std::string_view source);
   /// Ends every request as cancelled.
   void cancel_all();
   /// Ends every request as failed.
@@ -73,6 +79,7 @@ class Scheduler {
   void release_followers(Sequence& leader);
   void deliver(Sequence& sequence);
   void settle(std::vector<StepWork>& works);
+  void take_state(Sequence& sequence);
 
   // scheduler_plan.cpp: one step
   std::vector<StepWork> plan();

@@ -127,7 +127,8 @@ std::optional<StepWork> Scheduler::prompt_work(Sequence& sequence, std::size_t m
     const bool scored =
         scores_prompt && next < sequence.prompt_size() && next > sequence.prompt_logprobs_sent;
     const bool decides = next == tokens.size() && next < sequence.ticket().token_limit;
-    if (scored || decides) work.wanted.push_back(static_cast<std::int32_t>(next - begin - 1));
+    const bool pooled = sequence.pooled && sequence.pooled->wants(next - 1);
+    if (scored || decides || pooled) work.wanted.push_back(static_cast<std::int32_t>(next - begin - 1));
   }
   return work;
 }

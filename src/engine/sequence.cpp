@@ -35,6 +35,7 @@ Sequence::Sequence(const SequenceModel& model, std::shared_ptr<Ticket> ticket, s
       sampler_(make_sampler(model.loaded, request(), choice)),
       text_(model.loaded.tokenizer(), request()),
       stop_ids_(request().stop_ids) {
+  if (request().pooling) pooled.emplace(*request().pooling, prompt_size());
   if (request().constraint) constraint_ = request().constraint();
   const std::vector<TokenId>& ends = model.loaded.defaults().stop_ids;
   std::vector<TokenId>& role = request().end_of_text == EndOfText::kStops ? stop_ids_ : banned_;
@@ -134,8 +135,8 @@ void Sequence::take(TokenId id, std::optional<LogprobEntry> logprob) {
 void Sequence::force_what_follows(TokenId id, AnswerPart part) {
   const bool still_reasoning = text_.in_reasoning();
   if (part == AnswerPart::kReasoning) {
-    if (still_reasoning && !reasoning_closed_ && request().thinking_budget &&
-        usage_.reasoning_tokens >= *request().thinking_budget) {
+    const bool spent = request().thinking_budget && usage_.reasoning_tokens >= *request().thinking_budget;
+    if (still_reasoning && !reasoning_closed_ && (spent || ticket_->channel->is_reasoning_over())) {
       forced_ = model_.reasoning.whole;
       reasoning_closed_ = true;
     } else if (!still_reasoning && constraint_ != nullptr) {
@@ -162,6 +163,7 @@ void Sequence::end(FinishReason reason) {
   event.stop_string = text_.stopped_at();
   if (event.stop_string) event.reason = FinishReason::kStop;
   event.usage = usage_;
+  if (pooled && event.reason == FinishReason::kLength) events_.emplace_back(Embedding{pooled->result()});
   finished_ = event.reason;
   events_.emplace_back(std::move(event));
 }

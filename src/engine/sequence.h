@@ -15,6 +15,7 @@
 #include "engine/event.h"
 #include "engine/loaded_model.h"
 #include "engine/ngram_drafter.h"
+#include "engine/pooling.h"
 #include "engine/reasoning_close.h"
 #include "engine/request.h"
 #include "engine/request_channel.h"
@@ -94,6 +95,7 @@ class Sequence {
   std::uint64_t last_served = 0;                     ///< step that computed some of the prompt
   std::size_t skipped = 0;                           ///< steps that passed over the prompt since
   std::optional<std::size_t> branch_point;           ///< where a checkpoint would have helped
+  std::optional<PooledHidden> pooled;                ///< what the request wants instead of an answer
   std::size_t prompt_logprobs_sent = 0;              ///< prompt tokens, from the first on
   std::vector<std::unique_ptr<Sequence>> followers;  ///< other choices, waiting for this one's prompt
   DraftDepth depth;

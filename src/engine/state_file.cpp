@@ -136,13 +136,25 @@ class LayerReader {
 
 }  // namespace
 
-void save_state(const std::filesystem::path& file, const cache::PrefixKey& key, const StateToSave& state) {
+StateImage state_image(const cache::PrefixKey& key, const StateToSave& state) {
   const auto& [ids, sequence, memory] = state;
   if (sequence.length() != ids.size())
     throw Error(ErrorKind::kInternal, fmt::format("a state of {} positions was to be saved with {} tokens",
                                                   sequence.length(), ids.size()));
-  const Content content = content_of(sequence, memory);
-  const std::string header = header_of(key, ids, content).dump();
+  Content content = content_of(sequence, memory);
+  return {.header = header_of(key, ids, content).dump(),
+          .layers = std::move(content.bytes),
+          .tokens = ids.size()};
+}
+
+std::size_t StateImage::size_bytes() const {
+  std::size_t size = kPreambleBytes + header.size();
+  for (const std::vector<std::byte>& bytes : layers) size = aligned(size) + bytes.size();
+  return size;
+}
+
+void write_state(const std::filesystem::path& file, const StateImage& image) {
+  const std::string& header = image.header;
   const auto length = static_cast<std::uint32_t>(header.size());
   const std::uint64_t checksum = xxhash64(std::as_bytes(std::span(header)));
   io::AtomicFile out(file);
@@ -152,12 +164,16 @@ void save_state(const std::filesystem::path& file, const cache::PrefixKey& key, 
   out.append(header);
   const std::vector<std::byte> zeros(kAlignment);
   std::size_t written = kPreambleBytes + header.size();
-  for (const std::vector<std::byte>& bytes : content.bytes) {
+  for (const std::vector<std::byte>& bytes : image.layers) {
     out.append(std::span(zeros).first(aligned(written) - written));
     out.append(bytes);
     written = aligned(written) + bytes.size();
   }
   out.commit();
+}
+
+void save_state(const std::filesystem::path& file, const cache::PrefixKey& key, const StateToSave& state) {
+  write_state(file, state_image(key, state));
 }
 
 SavedState parse_state(std::span<const std::byte> file, std::string_view source, const cache::PrefixKey& key,

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,10 +26,26 @@ struct StateToSave {
   Memory& memory = host_memory();
 };
 
-/// Writes a snapshot of a sequence. The file appears complete or not at all, and is on disk when this
+/// A snapshot's bytes, copied out of its caches.
+struct StateImage {
+  std::string header;                          ///< JSON
+  std::vector<std::vector<std::byte>> layers;  ///< what each layer holds
+  std::size_t tokens = 0;
+
+  /// Of the file.
+  std::size_t size_bytes() const;
+};
+
+/// Copies a snapshot of a sequence. Throws Error kInternal when the sequence does not have as many positions
+/// as there are ids, or has an open draft.
+StateImage state_image(const cache::PrefixKey& key, const StateToSave& state);
+
+/// Writes a snapshot. The file appears complete or not at all, and is on disk when this
 /// returns. Format (docs/formats.md): "LANKV001", the header's length and XXH64, a JSON header, then each
-/// layer's blocks at a multiple of 16384 bytes, with an XXH64 each. Throws Error kIo; kInternal when the
-/// sequence does not have as many positions as there are ids, or has an open draft.
+/// layer's blocks at a multiple of 16384 bytes, with an XXH64 each. Throws Error kIo.
+void write_state(const std::filesystem::path& file, const StateImage& image);
+
+/// state_image() and write_state().
 void save_state(const std::filesystem::path& file, const cache::PrefixKey& key, const StateToSave& state);
 
 /// Reads what save_state() wrote, for the same model, storage and adapters: it continues bit for bit as the

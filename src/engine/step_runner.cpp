@@ -55,12 +55,18 @@ void StepRunner::run(std::span<StepWork> works) {
   }
   layers::Step step(model_.ops(), stream_, arena_, groups);
   const Tensor hidden = model_.model().forward(step);
-  for (std::size_t begin = 0; begin < rows.size(); begin += kStepLogitRows) {
+  const auto is_pooled = [&](std::size_t row) { return rows[row].work->sequence->pooled.has_value(); };
+  for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
     const ArenaScope scope(arena_);
-    const std::size_t end = std::min(rows.size(), begin + kStepLogitRows);
-    const Tensor logits = model_.model().logits(
-        step, hidden.slice(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)));
-    decide(std::span(rows).subspan(begin, end - begin), logits);
+    for (end = begin;
+         end < rows.size() && end - begin < kStepLogitRows && is_pooled(end) == is_pooled(begin);)
+      ++end;
+    const Tensor part = hidden.slice(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
+    const std::span<const LogitRow> of_part = std::span(rows).subspan(begin, end - begin);
+    if (is_pooled(begin))
+      pool(of_part, part);
+    else
+      decide(of_part, model_.model().logits(step, part));
   }
   for (StepWork& work : works) {
     if (!work.draft) continue;
@@ -68,6 +74,15 @@ void StepRunner::run(std::span<StepWork> works) {
     work.draft->commit(kept);
     const std::size_t decided = work.rows() - work.guesses;
     work.sequence->learn(work.guesses, kept > decided ? kept - decided : 0);
+  }
+}
+
+void StepRunner::pool(std::span<const LogitRow> rows, const Tensor& hidden) {
+  const std::span<const float> all = model_.ops().host_floats(stream_, hidden);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& [work, row] = rows[i];
+    work->sequence->pooled->add(work->begin + static_cast<std::size_t>(row),
+                                all.subspan(i * hidden.columns(), hidden.columns()));
   }
 }
 

@@ -11,7 +11,7 @@
 
 namespace lanner::engine {
 
-/// Runs forwards and lets the sequences decide their next tokens from the logits.
+/// Runs forwards and lets the sequences decide their next tokens from the logits, or pool hidden states.
 class StepRunner {
  public:
   StepRunner(const LoadedModel& model, int threads);
@@ -27,6 +27,7 @@ class StepRunner {
     std::int32_t row;
   };
 
+  void pool(std::span<const LogitRow> rows, const Tensor& hidden);
   void decide(std::span<const LogitRow> rows, const Tensor& logits);
 
   const LoadedModel& model_;

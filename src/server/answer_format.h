@@ -29,12 +29,6 @@ class AnswerFormat {
   virtual std::string keep_alive(std::string_view note) { return ": " + std::string(note) + "\n\n"; }
 };
 
-/// Which shape errors have.
-enum class ErrorStyle : std::uint8_t { kOpenAi, kAnthropic };
-
-/// The body of an error.
-Json error_body(const Problem& problem, ErrorStyle style, std::string_view request_id);
-
 /// "data: {...}\n\n"
 std::string data_event(const Json& json);
 /// "event: name\ndata: {...}\n\n"

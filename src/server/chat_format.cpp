@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "server/chat_format.h"
 
+#include "server/error_response.h"
 #include "server/logprob_json.h"
 
 namespace lanner::server {

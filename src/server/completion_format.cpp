@@ -7,6 +7,7 @@
 #include <set>
 
 #include "server/chat_format.h"
+#include "server/error_response.h"
 #include "server/logprob_json.h"
 
 namespace lanner::server {

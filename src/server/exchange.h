@@ -18,7 +18,7 @@ class Exchange {
   virtual const HttpRequest& request() const = 0;
   /// The whole response. Call this or start_stream(), once.
   virtual void respond(HttpResponse response) = 0;
-  /// The beginning of a response whose body comes by send().
+  /// The beginning of a response whose body comes by send(); it leaves with the first of the body.
   virtual void start_stream(HttpResponse head) = 0;
   /// More of the body. A client that reads too slowly for the buffer is dropped.
   virtual void send(std::string data) = 0;

@@ -52,21 +52,6 @@ void read_speculation(const JsonFields& fields, const RequestRules& rules, engin
   if (!speculation.boolean("enabled").value_or(true)) request.draft_tokens = 0;
 }
 
-void read_service(const JsonFields& fields, const RequestRules& rules, engine::Request& request) {
-  if (const auto priority = fields.integer("priority", {-100, 100}))
-    request.priority = static_cast<int>(*priority);
-  request.timeout = rules.timeout;
-  request.queue_timeout = rules.queue_timeout;
-  if (const auto timeout = fields.integer("timeout_ms", {1, kLongestTimeoutMs}))
-    request.timeout = std::chrono::milliseconds(*timeout);
-  if (const Json* cache = fields.object("cache")) {
-    const JsonFields use(*cache, fields.path("cache"));
-    request.prefix.read = use.boolean("read").value_or(true);
-    request.prefix.write = use.boolean("write").value_or(true);
-    (void)use.boolean("exact");  // reuse is always exact here
-  }
-}
-
 /// Adapters are mounted by no route yet: the base model is the only choice.
 void read_adapter(const JsonFields& fields) {
   const auto adapter = fields.string("adapter");
@@ -84,6 +69,21 @@ void accept_ignored(const JsonFields& fields) {
 }
 
 }  // namespace
+
+void read_service(const JsonFields& fields, const RequestRules& rules, engine::Request& request) {
+  if (const auto priority = fields.integer("priority", {-100, 100}))
+    request.priority = static_cast<int>(*priority);
+  request.timeout = rules.timeout;
+  request.queue_timeout = rules.queue_timeout;
+  if (const auto timeout = fields.integer("timeout_ms", {1, kLongestTimeoutMs}))
+    request.timeout = std::chrono::milliseconds(*timeout);
+  if (const Json* cache = fields.object("cache")) {
+    const JsonFields use(*cache, fields.path("cache"));
+    request.prefix.read = use.boolean("read").value_or(true);
+    request.prefix.write = use.boolean("write").value_or(true);
+    (void)use.boolean("exact");  // reuse is always exact here
+  }
+}
 
 std::vector<std::string> read_stops(const JsonFields& fields, std::string_view name) {
   const Json* value = fields.find(name);

@@ -34,6 +34,9 @@ struct GenerationFields {
 /// fields too. Throws RequestError.
 GenerationFields read_generation(const JsonFields& fields, const RequestRules& rules);
 
+/// priority, timeout_ms and cache.
+void read_service(const JsonFields& fields, const RequestRules& rules, engine::Request& request);
+
 /// max_completion_tokens or max_tokens, else what fits, at most `default_tokens`. 0 = evaluate the prompt.
 void read_max_tokens(const JsonFields& fields, GenerationFields& generation);
 

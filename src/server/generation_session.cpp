@@ -6,44 +6,10 @@
 #include <utility>
 #include <variant>
 
+#include "server/engine_problem.h"
+
 namespace lanner::server {
 namespace {
-
-RequestError refusal_error(const engine::Refusal& refusal, const std::string& prompt_field) {
-  switch (refusal.kind) {
-    case engine::RefusalKind::kContextLength:
-      return RequestError(
-          {.code = "context_length_exceeded", .message = refusal.message, .param = prompt_field});
-    case engine::RefusalKind::kMemory:
-      return RequestError({.type = "memory_admission",
-                           .code = "context_over_budget",
-                           .message = refusal.message,
-                           .param = prompt_field});
-    case engine::RefusalKind::kDraining:
-      return RequestError(draining_problem());
-    case engine::RefusalKind::kQueueFull:
-      break;
-  }
-  return RequestError({.status = 429,
-                       .type = "rate_limit_error",
-                       .code = "queue_full",
-                       .message = refusal.message,
-                       .retry_seconds = std::max(1.0, refusal.retry_seconds)});
-}
-
-const char* rejection_reason(engine::RefusalKind kind) {
-  switch (kind) {
-    case engine::RefusalKind::kContextLength:
-      return "reason=\"context_length\"";
-    case engine::RefusalKind::kMemory:
-      return "reason=\"memory\"";
-    default:
-      return "reason=\"queue_full\"";
-  }
-}
-
-const Problem kCancelled{
-    .status = 503, .type = "unavailable_error", .code = "cancelled", .message = "the request was cancelled"};
 
 std::string server_timing(const engine::Timings& timings) {
   return fmt::format("queue;dur={:.3f}, prefill;dur={:.3f}, decode;dur={:.3f}", 1000 * timings.queue_seconds,
@@ -70,6 +36,7 @@ void GenerationSession::end() {
 }
 
 void GenerationSession::submit() {
+  if (at_.live->keeps_tokens()) trail_ = std::make_shared<TokenTrail>(plan_.requests.front().prompt);
   for (engine::Request& request : plan_.requests) {
     at_.metrics->observe("request_params_n", static_cast<double>(request.choices));
     if (request.max_tokens)
@@ -77,7 +44,7 @@ void GenerationSession::submit() {
     auto result = at_.served->engine->submit(std::move(request));
     if (auto* refusal = std::get_if<engine::Refusal>(&result)) {
       at_.metrics->count("request_rejected_total", rejection_reason(refusal->kind));
-      throw refusal_error(*refusal, plan_.prompt_field);
+      throw RequestError(refusal_problem(*refusal, plan_.prompt_field));
     }
     handles_.push_back(std::move(std::get<engine::RequestHandle>(result)));
   }
@@ -95,23 +62,31 @@ void GenerationSession::listen() {
       return self->plan_.format->keep_alive(
           fmt::format("keepalive {}/{}", self->prompts_done_, self->prompts_total_));
     });
-  live_key_ = at_.live->add(at_.exchange->request().id,
-                            {.answer_id = plan_.facts.id,
-                             .path = at_.exchange->request().path,
-                             .created = plan_.facts.created,
-                             .prompt_tokens = answer_.prompt_tokens(),
-                             .cancel = [weak, exchange = std::weak_ptr<Exchange>(at_.exchange)] {
-                               if (const auto there = exchange.lock())
-                                 there->post([weak] {
-                                   if (const auto self = weak.lock())
-                                     for (engine::RequestHandle& handle : self->handles_) handle.cancel();
-                                 });
-                             }});
+  live_key_ = at_.live->add(
+      at_.exchange->request().id,
+      {.answer_id = plan_.facts.id,
+       .path = at_.exchange->request().path,
+       .created = plan_.facts.created,
+       .prompt_tokens = answer_.prompt_tokens(),
+       .cancel = on_every_handle([](engine::RequestHandle& handle) { handle.cancel(); }),
+       .end_reasoning = on_every_handle([](engine::RequestHandle& handle) { handle.end_reasoning(); }),
+       .trail = trail_});
   for (engine::RequestHandle& handle : handles_)
     handle.listen([weak] {
       const auto self = weak.lock();
       if (self && !self->pump_due_.exchange(true)) self->at_.exchange->post([self] { self->pump(); });
     });
+}
+
+std::function<void()> GenerationSession::on_every_handle(std::function<void(engine::RequestHandle&)> act) {
+  return [weak = weak_from_this(), exchange = std::weak_ptr<Exchange>(at_.exchange), act = std::move(act)] {
+    const auto there = exchange.lock();
+    if (!there) return;
+    there->post([weak, act] {
+      if (const auto self = weak.lock())
+        for (engine::RequestHandle& handle : self->handles_) act(handle);
+    });
+  };
 }
 
 void GenerationSession::pump() {
@@ -144,12 +119,16 @@ void GenerationSession::take_events() {
 /// Choices count over all prompts from here on.
 void GenerationSession::take(engine::Event event, std::size_t prompt) {
   const std::size_t first = prompt * plan_.requests[prompt].choices;
-  if (auto* token = std::get_if<engine::TokenEvent>(&event)) token->choice += first;
+  if (auto* token = std::get_if<engine::TokenEvent>(&event)) {
+    token->choice += first;
+    if (trail_ && token->choice == 0) trail_->add(token->id);
+  }
   if (auto* end = std::get_if<engine::ChoiceEnd>(&event)) {
-    if (end->reason == engine::FinishReason::kCancelled) return fail(kCancelled);
+    if (end->reason == engine::FinishReason::kCancelled) return fail(cancelled_problem());
     end->choice += first;
   }
-  if (const auto* failure = std::get_if<engine::Failure>(&event)) return fail(problem_of_failure(*failure));
+  if (const auto* failure = std::get_if<engine::Failure>(&event))
+    return fail(failure_problem(*failure, at_.exchange->request().id));
   if (const auto* progress = std::get_if<engine::PromptProgress>(&event)) {
     prompts_done_ = progress->done;
     prompts_total_ = progress->total;
@@ -219,14 +198,8 @@ void GenerationSession::fail(const Problem& problem) {
   at_.metrics->count("request_success_total",
                      problem.code == "cancelled" ? "finished_reason=\"abort\"" : "finished_reason=\"error\"");
   for (engine::RequestHandle& handle : handles_) handle.cancel();
-  if (!head_sent_) {
-    HttpResponse response{.status = problem.status,
-                          .body = write_json(error_body(problem, plan_.errors, at_.exchange->request().id))};
-    if (problem.retry_seconds > 0)
-      response.headers.emplace_back("Retry-After",
-                                    fmt::format("{:.0f}", std::max(1.0, problem.retry_seconds)));
-    return at_.exchange->respond(std::move(response));
-  }
+  if (!head_sent_)
+    return at_.exchange->respond(error_response(problem, plan_.errors, at_.exchange->request().id));
   pending_ += plan_.format->failure(problem);
   flush();
   at_.exchange->finish();
@@ -237,25 +210,6 @@ void GenerationSession::cancel() {
   end();
   at_.metrics->count("request_success_total", "finished_reason=\"abort\"");
   for (engine::RequestHandle& handle : handles_) handle.cancel();
-}
-
-Problem GenerationSession::problem_of_failure(const engine::Failure& failure) const {
-  switch (failure.kind) {
-    case engine::FailureKind::kDeadline:
-      return {.status = 504,
-              .type = "timeout_error",
-              .code = "deadline_exceeded",
-              .message = "the request took longer than it was given"};
-    case engine::FailureKind::kQueueTimeout:
-      return {.status = 503,
-              .type = "unavailable_error",
-              .code = "queue_timeout",
-              .message = "the request waited longer than it was given",
-              .retry_seconds = 5};
-    case engine::FailureKind::kError:
-      break;
-  }
-  return problem_of(Error(failure.error, failure.message), at_.exchange->request().id);
 }
 
 }  // namespace lanner::server

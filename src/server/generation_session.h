@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "server/answer.h"
 #include "server/answer_format.h"
+#include "server/error_response.h"
 #include "server/exchange.h"
 #include "server/live_requests.h"
 #include "server/metrics.h"
@@ -50,6 +51,8 @@ class GenerationSession : public std::enable_shared_from_this<GenerationSession>
 
   void submit();
   void listen();
+  /// Does something with every handle, on the strand, when called from any thread.
+  std::function<void()> on_every_handle(std::function<void(engine::RequestHandle&)> act);
   void pump();
   void take_events();
   void take(engine::Event event, std::size_t prompt);
@@ -60,13 +63,13 @@ class GenerationSession : public std::enable_shared_from_this<GenerationSession>
   void fail(const Problem& problem);
   void cancel();
   void end();
-  Problem problem_of_failure(const engine::Failure& failure) const;
 
   Surroundings at_;
   GenerationPlan plan_;
   Answer answer_;
   std::vector<engine::RequestHandle> handles_;
   std::uint64_t live_key_ = 0;
+  std::shared_ptr<TokenTrail> trail_;  ///< null: nobody will ask for it
   std::atomic<bool> pump_due_{false};
   std::string pending_;  ///< events to send
   bool head_sent_ = false, over_ = false;

@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "engine/model_report.h"
 #include "io/message_text.h"
+#include "server/json_fields.h"
 #include "server/problem.h"
 #include "server/routes.h"
 
 namespace lanner::server {
 namespace {
+
+/// How most of the weights are stored.
+std::string main_format(const ServedModel& served) {
+  const std::vector<engine::WeightGroup> groups = engine::weight_groups(served.model->model().facts());
+  const auto largest = std::ranges::max_element(groups, {}, &engine::WeightGroup::size_bytes);
+  return largest == groups.end() ? "" : largest->format;
+}
 
 Json model_json(const ServedModel& served, const std::string& id) {
   const engine::TextParts& parts = served.model->text();
@@ -21,6 +32,7 @@ Json model_json(const ServedModel& served, const std::string& id) {
           {"reasoning", facts.has_thinking_switch},
           {"tools", facts.uses_tools},
           {"adapters", Json::array()},
+          {"quantization", main_format(served)},
           {"family", served.model->model().facts().family}};
 }
 
@@ -47,6 +59,16 @@ void cancel_request(const Service::Call& call) {
   if (!call.live->cancel(call.tail))
     throw RequestError(not_found("not_found", "no request " + io::in_quotes(call.tail) + " is running"));
   call.respond({{"id", call.tail}, {"object", "request"}, {"cancelled", true}});
+}
+
+void control_request(const Service::Call& call) {
+  const Json body = parse_body(call.request().body);
+  const JsonFields fields(body);
+  fields.require("action");
+  const auto action = fields.one_of("action", {"end_reasoning"});
+  if (!call.live->end_reasoning(call.tail))
+    throw RequestError(not_found("not_found", "no answer " + io::in_quotes(call.tail) + " is being made"));
+  call.respond({{"id", call.tail}, {"object", "request"}, {"action", *action}});
 }
 
 }  // namespace lanner::server

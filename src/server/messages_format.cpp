@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "server/error_response.h"
+
 namespace lanner::server {
 namespace {
 

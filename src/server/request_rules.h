@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/pooling.h"
 #include "engine/sampling_options.h"
 
 namespace lanner::server {
@@ -23,8 +24,11 @@ enum class ReasoningField : std::uint8_t { kReasoningContent, kReasoning, kBoth 
 struct RequestRules {
   std::string model = "model";  ///< the served id
   std::vector<std::string> aliases = {};
-  std::size_t vocabulary = 0;  ///< token ids are below
-  std::size_t context = 0;     ///< tokens
+  std::size_t vocabulary = 0;   ///< token ids are below
+  std::size_t context = 0;      ///< tokens
+  std::size_t hidden_size = 0;  ///< numbers of an embedding
+  /// How embeddings are made; none = the checkpoint's way if it has one, else not at all.
+  std::optional<engine::Pooling> pooling = {};
   engine::SamplingOptions sampling = {};
   std::size_t chat_tokens = 65536;      ///< longest chat answer when the request gives none
   std::size_t completion_tokens = 512;  ///< the same for completions

@@ -14,6 +14,8 @@ std::shared_ptr<ServedModel> serve_model(std::shared_ptr<const engine::LoadedMod
   auto served = std::make_shared<ServedModel>();
   rules.vocabulary = model->model().facts().vocabulary;
   rules.context = model->model().facts().context;
+  rules.hidden_size = model->model().facts().hidden_size;
+  if (!rules.pooling) rules.pooling = engine::declared_pooling(model->checkpoint());
   rules.sampling = model->defaults().sampling;
   if (!model->checkpoint().load_generation_config()) rules.sampling.temperature = kTemperatureWithoutAdvice;
   const std::string identity =

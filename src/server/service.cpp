@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "server/error_response.h"
 #include "server/problem.h"
 #include "server/routes.h"
 
@@ -46,6 +47,9 @@ bool is_json_type(std::string_view type) {
   return equal_ignoring_case(name.substr(0, end == std::string_view::npos ? 0 : end + 1), "application/json");
 }
 
+/// Requests whose states can be saved after their end.
+constexpr std::size_t kEndedKept = 32;
+
 Problem wrong_method(const std::string& method) {
   return {.status = 405,
           .code = "method_not_allowed",
@@ -59,8 +63,9 @@ Service::Service(ServiceOptions options, std::shared_ptr<ApiKeys> keys, std::sha
       keys_(std::move(keys)),
       log_(std::move(log)),
       metrics_(std::make_shared<Metrics>("")),
-      live_(std::make_shared<LiveRequests>()),
+      live_(std::make_shared<LiveRequests>(options_.state_folder ? kEndedKept : 0)),
       responses_(std::make_shared<ResponseStore>()),
+      states_(options_.state_folder ? std::make_shared<StateFolder>(*options_.state_folder) : nullptr),
       started_(std::time(nullptr)) {
   add_routes();
   // Rare events are counted from zero: to Prometheus a series that begins with 1 has not grown.
@@ -81,6 +86,7 @@ void Service::add_routes() {
   };
   add("POST", "/v1/chat/completions", Needs::kWork, chat_completions);
   add("POST", "/v1/completions", Needs::kWork, completions);
+  add("POST", "/v1/embeddings", Needs::kWork, embeddings);
   add("POST", "/v1/messages", Needs::kWork, messages);
   add("POST", "/v1/messages/count_tokens", Needs::kModel, count_tokens);
   add("POST", "/v1/responses", Needs::kWork, responses);
@@ -89,10 +95,13 @@ void Service::add_routes() {
   add("POST", "/tokenize", Needs::kModel, tokenize);
   add("POST", "/detokenize", Needs::kModel, detokenize);
   add("POST", "/apply-template", Needs::kModel, apply_template);
+  add("POST", "/v1/state/save", Needs::kWork, save_state);
+  add("POST", "/v1/state/load", Needs::kWork, load_state);
   add("GET", "/v1/models", Needs::kModel, list_models);
   add("GET", "/v1/models/{id}", Needs::kModel, show_model);
   add("GET", "/v1/requests", Needs::kKey, list_requests);
   add("DELETE", "/v1/requests/{id}", Needs::kKey, cancel_request);
+  add("POST", "/v1/chat/completions/{id}/control", Needs::kKey, control_request);
   add("GET", "/health", Needs::kNothing, [this](const Call& call) { answer_health(call); });
   add("GET", "/metrics", Needs::kKey, [this](const Call& call) { answer_metrics(call); });
   add("GET", "/stats", Needs::kModel, [this](const Call& call) { answer_stats(call); });
@@ -116,14 +125,14 @@ void Service::handle(std::shared_ptr<Exchange> exchange) {
     route(exchange);
   } catch (const RequestError& error) {
     if (error.problem().status == 400) metrics_->count("request_rejected_total", "reason=\"invalid\"");
-    exchange->respond(problem_response(error.problem(), request));
+    exchange->respond(error_response(error.problem(), style_of(request.path), request.id));
   } catch (const Error& error) {
     const Problem problem = problem_of(error, request.id);
     if (problem.status == 500) log_->say(fmt::format("{}: {}", request.id, error.what()));
-    exchange->respond(problem_response(problem, request));
+    exchange->respond(error_response(problem, style_of(request.path), request.id));
   } catch (const std::exception& error) {
     log_->say(fmt::format("{}: {}", request.id, error.what()));
-    exchange->respond(problem_response(internal_problem(request.id), request));
+    exchange->respond(error_response(internal_problem(request.id), style_of(request.path), request.id));
   }
 }
 
@@ -139,7 +148,7 @@ void Service::route(const std::shared_ptr<Exchange>& exchange) {
     allowed += (allowed.empty() ? "" : ", ") + route.method;
   }
   if (!allowed.empty()) {
-    HttpResponse response = problem_response(wrong_method(request.method), request);
+    HttpResponse response = error_response(wrong_method(request.method), style_of(request.path), request.id);
     response.headers.emplace_back("Allow", allowed + ", OPTIONS");
     return exchange->respond(std::move(response));
   }
@@ -167,7 +176,7 @@ void Service::run(const Route& route, std::string tail, const std::shared_ptr<Ex
                           .message = "the body must be application/json",
                           .param = "Content-Type"});
   }
-  Call call{exchange, served(), metrics_, live_, responses_, std::move(tail)};
+  Call call{exchange, served(), metrics_, live_, responses_, states_, log_, std::move(tail)};
   if (route.needs == Needs::kModel || route.needs == Needs::kWork) {
     if (draining_ && route.needs == Needs::kWork) throw RequestError(draining_problem());
     if (!call.served) throw RequestError(loading_problem());
@@ -175,18 +184,10 @@ void Service::run(const Route& route, std::string tail, const std::shared_ptr<Ex
   route.run(call);
 }
 
-HttpResponse Service::problem_response(const Problem& problem, const HttpRequest& request) const {
-  HttpResponse response{.status = problem.status,
-                        .body = write_json(error_body(problem, style_of(request.path), request.id))};
-  if (problem.retry_seconds > 0)
-    response.headers.emplace_back("Retry-After", fmt::format("{:.0f}", std::max(1.0, problem.retry_seconds)));
-  return response;
-}
-
 HttpResponse Service::malformed(int status, const HttpRequest& known, const std::string& why) {
   metrics_->count("request_rejected_total", "reason=\"invalid\"");
   const char* code = status == 413 ? "body_too_large" : status == 431 ? "header_too_large" : "invalid_http";
-  return problem_response({.status = status, .code = code, .message = why}, known);
+  return error_response({.status = status, .code = code, .message = why}, style_of(known.path), known.id);
 }
 
 void Service::decorate(const HttpRequest& request, HttpResponse& response) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "server/metrics.h"
 #include "server/response_store.h"
 #include "server/served_model.h"
+#include "server/state_folder.h"
 #include "server/static_files.h"
 
 namespace lanner::server {
@@ -25,6 +28,7 @@ struct ServiceOptions {
   std::string version = {};                    ///< of the program
   std::vector<std::string> cors_origins = {};  ///< "*" = all
   bool metrics = true;
+  std::optional<std::filesystem::path> state_folder = {};  ///< none = states are neither saved nor loaded
 };
 
 /// The routes: what each request gets. Answers while no model is loaded, and while the server drains, with
@@ -37,6 +41,10 @@ class Service final : public HttpHandler {
   void set_model(std::shared_ptr<ServedModel> served);
   /// From now on new work is refused.
   void start_draining() { draining_ = true; }
+  /// Does what was begun with files. Before the server of the exchanges ends.
+  void finish_files() {
+    if (states_) states_->finish();
+  }
 
   void handle(std::shared_ptr<Exchange> exchange) override;
   HttpResponse malformed(int status, const HttpRequest& known, const std::string& why) override;
@@ -50,6 +58,8 @@ class Service final : public HttpHandler {
     std::shared_ptr<Metrics> metrics;
     std::shared_ptr<LiveRequests> live;
     std::shared_ptr<ResponseStore> responses;
+    std::shared_ptr<StateFolder> states;  ///< null: none
+    std::shared_ptr<AccessLog> log;
     std::string tail;  ///< what stands for {id} in the route's path
 
     const HttpRequest& request() const { return exchange->request(); }
@@ -61,7 +71,6 @@ class Service final : public HttpHandler {
   void add_routes();
   void route(const std::shared_ptr<Exchange>& exchange);
   void run(const Route& route, std::string tail, const std::shared_ptr<Exchange>& exchange);
-  HttpResponse problem_response(const Problem& problem, const HttpRequest& request) const;
   void answer_health(const Call& call) const;
   void answer_metrics(const Call& call) const;
   void answer_stats(const Call& call) const;
@@ -74,6 +83,7 @@ class Service final : public HttpHandler {
   const std::shared_ptr<Metrics> metrics_;
   const std::shared_ptr<LiveRequests> live_;
   const std::shared_ptr<ResponseStore> responses_;
+  const std::shared_ptr<StateFolder> states_;
   std::vector<Route> routes_;
   mutable std::mutex mutex_;
   std::shared_ptr<ServedModel> served_;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/model_report.h"
+#include "engine/prefix_key.h"
 #include "server/process_gauges.h"
 #include "server/service.h"
 
@@ -19,6 +21,8 @@ std::vector<Gauge> engine_gauges(const engine::EngineStats& stats) {
   return {value_of("num_requests_running", static_cast<double>(stats.running)),
           value_of("num_requests_waiting", static_cast<double>(std::max(stats.waiting, stats.queued))),
           value_of("kv_cache_bytes", static_cast<double>(stats.cache_bytes)),
+          value_of("prefix_cache_bytes", static_cast<double>(stats.prefixes.size_bytes)),
+          value_of("prefix_cache_checkpoints", static_cast<double>(stats.prefixes.checkpoints)),
           value_of("kv_cache_usage_perc", total > 0 ? static_cast<double>(stats.cache_bytes) / total : 0)};
 }
 
@@ -41,7 +45,15 @@ std::vector<Gauge> engine_counters(const engine::EngineStats& stats) {
   counters.push_back(value_of("prefix_cache_queries_total", static_cast<double>(stats.computed_prompt_tokens +
                                                                                 stats.cached_prompt_tokens)));
   counters.push_back(value_of("prefix_cache_hits_total", static_cast<double>(stats.cached_prompt_tokens)));
+  counters.push_back(value_of("prefix_cache_evictions_total", static_cast<double>(stats.prefixes.evictions)));
   return counters;
+}
+
+double weight_bytes(const engine::LoadedModel& model) {
+  double bytes = 0;
+  for (const engine::WeightGroup& group : engine::weight_groups(model.model().facts()))
+    bytes += static_cast<double>(group.size_bytes);
+  return bytes;
 }
 
 }  // namespace
@@ -59,6 +71,8 @@ void Service::answer_metrics(const Call& call) const {
   if (call.served) {
     const engine::EngineStats stats = call.served->engine->stats();
     gauges = engine_gauges(stats);
+    gauges.push_back(value_of("weights_bytes", weight_bytes(*call.served->model),
+                              fmt::format("device=\"{}\"", call.served->model->ops().device)));
     counters = engine_counters(stats);
   }
   call.exchange->respond({.content_type = "text/plain; version=0.0.4; charset=utf-8",
@@ -76,7 +90,16 @@ void Service::answer_stats(const Call& call) const {
                  {{"reserved_bytes", stats.cache_bytes},
                   {"budget_bytes", stats.cache_total_bytes},
                   {"used_bytes", stats.used_bytes},
-                  {"peak_bytes", stats.peak_bytes}}},
+                  {"peak_bytes", stats.peak_bytes},
+                  {"kv_types", engine::kv_types_name(call.served->model->cache_spec())}}},
+                {"prefixes",
+                 {{"checkpoints", stats.prefixes.checkpoints},
+                  {"size_bytes", stats.prefixes.size_bytes},
+                  {"lookups", stats.prefixes.lookups},
+                  {"hits", stats.prefixes.hits},
+                  {"reused_tokens", stats.prefixes.reused_tokens},
+                  {"evictions", stats.prefixes.evictions}}},
+                {"weights_bytes", weight_bytes(*call.served->model)},
                 {"steps", stats.steps},
                 {"step_seconds", stats.step_seconds},
                 {"computed_prompt_tokens", stats.computed_prompt_tokens},

@@ -43,6 +43,7 @@ void Serving::signalled(int signal) {
 }
 
 Serving::~Serving() {
+  service_->finish_files();
   http_.stop();
   if (served_) served_->engine->drain(milliseconds(0));  // it calls nobody from here on
 }
@@ -89,6 +90,7 @@ bool Serving::wait() {
   const auto farewell = std::chrono::steady_clock::now() + kFarewell;
   while (http_.active_exchanges() > 0 && std::chrono::steady_clock::now() < farewell)
     std::this_thread::sleep_for(kGlance);
+  service_->finish_files();
   http_.stop();
   return clean;
 }

@@ -2,16 +2,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { generateObject, generateText, streamText, tool } from 'ai';
+import { cosineSimilarity, embed, embedMany, generateObject, generateText, streamText, tool } from 'ai';
 import { z } from 'zod';
 import { serve } from './server.mjs';
 
 for (const model of ['tale-gemma4', 'tale-qwen3_5']) {
   describe(`AI SDK, ${model}`, () => {
-    let server, language;
+    let server, language, embedding;
     before(async () => {
-      server = await serve(model);
-      language = createOpenAICompatible({ name: 'lanner', baseURL: `${server.url}/v1`, includeUsage: true, supportsStructuredOutputs: true })(model);
+      server = await serve(model, ['--embeddings', 'mean']);
+      const provider = createOpenAICompatible({ name: 'lanner', baseURL: `${server.url}/v1`, includeUsage: true, supportsStructuredOutputs: true });
+      language = provider(model);
+      embedding = provider.textEmbeddingModel(model);
     });
     after(async () => assert.equal(await server.stop(), 0));
 
@@ -25,6 +27,16 @@ for (const model of ['tale-gemma4', 'tale-qwen3_5']) {
       assert.equal(text, whole.text);
       assert.equal(await stream.reasoningText ?? '', whole.reasoningText ?? '');
       assert.equal((await stream.usage).outputTokens, whole.usage.outputTokens);
+    });
+
+    test('embeddings', async () => {
+      const values = ['a fox', 'a fox and a hen', 'the sea'];
+      const { embeddings } = await embedMany({ model: embedding, values, maxRetries: 0 });
+      assert.equal(embeddings.length, 3);
+      const { embedding: alone, usage } = await embed({ model: embedding, value: values[1], maxRetries: 0 });
+      assert.deepEqual(alone, embeddings[1]);
+      assert.ok(usage.tokens > 0);
+      assert.ok(Math.abs(cosineSimilarity(alone, alone) - 1) < 1e-5);
     });
 
     test('tools are accepted', async () => {

@@ -17,7 +17,7 @@ for (const model of ['tale-gemma4', 'tale-qwen3_5']) {
   describe(`openai, ${model}`, () => {
     let server, client;
     before(async () => {
-      server = await serve(model, ['--api-key', 'secret']);
+      server = await serve(model, ['--api-key', 'secret', '--embeddings', 'last']);
       client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'secret', maxRetries: 0 });
     });
     after(async () => assert.equal(await server.stop(), 0));
@@ -146,6 +146,26 @@ for (const model of ['tale-gemma4', 'tale-qwen3_5']) {
       assert.equal((await client.responses.retrieve(whole.id)).id, whole.id);
       await client.responses.delete(whole.id);
       await assert.rejects(client.responses.retrieve(whole.id), { status: 404 });
+    });
+
+    test('embeddings: one, many, shortened, as text and as the default base64', async () => {
+      const input = ['a fox', 'a fox and a hen', 'the sea at night'];
+      const { data, usage } = await client.embeddings.create({ model, input });
+      const plain = await client.embeddings.create({ model, input, encoding_format: 'float' });
+      const cosine = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+      for (const [i, { index, embedding }] of data.entries()) {
+        assert.equal(index, i);
+        assert.ok(Math.abs(cosine(embedding, embedding) - 1) < 1e-5);
+        assert.deepEqual(plain.data[i].embedding.map(Math.fround), embedding);
+        const alone = await client.embeddings.create({ model, input: input[i] });
+        assert.deepEqual(alone.data[0].embedding, embedding);
+      }
+      assert.ok(usage.prompt_tokens > 6);
+      const short = await client.embeddings.create({ model, input: input[0], dimensions: 16, encoding_format: 'float' });
+      assert.equal(short.data[0].embedding.length, 16);
+      assert.ok(Math.abs(cosine(short.data[0].embedding, short.data[0].embedding) - 1) < 1e-5);
+      await assert.rejects(client.embeddings.create({ model, input: [''] }), { status: 400, param: 'input' });
+      await assert.rejects(client.embeddings.create({ model, input: 'x', dimensions: 1_000_000 }), { status: 400 });
     });
 
     test('errors have the classes that the client knows', async () => {

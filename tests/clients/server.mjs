@@ -23,9 +23,12 @@ export async function serve(model, options = []) {
       resolve(place[1]);
     });
   });
-  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
   return {
     url,
+    ended,
+    log: () => log,
+    kill: (signal) => child.kill(signal),
     stop: async () => {
       child.kill('SIGTERM');
       return ended;

@@ -211,6 +211,43 @@ TEST_CASE("a full queue is told at once, and a draining engine takes nothing") {
   for (RequestHandle& handle : handles) CHECK(collect(std::move(handle)).tokens().size() == 60);
 }
 
+TEST_CASE("requests that find free places do not fill the queue") {
+  const auto model = tale("tale-gemma4");
+  EngineOptions narrow = options(3);
+  narrow.max_queue = 1;
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    Engine engine(model, narrow);
+    std::vector<RequestHandle> handles;
+    for (int i = 0; i < 4; ++i) {
+      auto result = engine.submit(story(*model, 200));
+      REQUIRE(std::holds_alternative<RequestHandle>(result));
+      handles.push_back(std::move(std::get<RequestHandle>(result)));
+    }
+    CHECK(std::holds_alternative<Refusal>(engine.submit(story(*model, 200))));
+  }
+}
+
+TEST_CASE("thoughts can be ended while they are thought") {
+  const auto model = tale("tale-qwen3_5");
+  EngineOptions small = options();
+  small.event_capacity = 8;  // so that the answer waits for its reader
+  Engine engine(model, small);
+  text::ChatInput input{.thinking = text::ThinkingSwitch::kOn};
+  input.messages.push_back({{"role", "user"}, {"content", "Tell me a story."}});
+  Request request = story(*model, 300);
+  request.prompt = model->text().encode_chat(input);
+  request.form = AnswerForm::kChat;
+  request.stop_ids = {};
+  request.end_of_text = EndOfText::kBanned;
+  request.sampling.logit_bias = {{model->tokenizer().encode("</think>").front(), -1e9F}};
+  RequestHandle handle = engine.require(std::move(request));
+  handle.end_reasoning();
+  const Collected got = collect(std::move(handle));
+  CHECK(got.end().usage.reasoning_tokens < 30);
+  CHECK(got.end().usage.generated_tokens == 300);
+  CHECK_FALSE(got.choices[0].content().empty());
+}
+
 TEST_CASE("an overdue request fails, in the queue and while running") {
   const auto model = tale("tale-gemma4");
   Engine engine(model, options(1));

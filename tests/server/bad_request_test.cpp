@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "io/temporary_folder.h"
 #include "server/http_client.h"
 #include "server/test_server.h"
 
@@ -96,7 +97,8 @@ std::vector<BadRequest> wrong_bodies() {
       "{\"messages\":[{\"role\":\"user\"}],\"max_tokens\":1}",
       "{\"messages\":[{\"role\":\"__proto__\",\"content\":\"a\"}],\"max_tokens\":1}"};
   for (const char* path : {"/v1/chat/completions", "/v1/completions", "/v1/messages", "/tokenize",
-                           "/detokenize", "/apply-template", "/v1/messages/count_tokens"})
+                           "/detokenize", "/apply-template", "/v1/messages/count_tokens", "/v1/responses",
+                           "/v1/embeddings", "/v1/state/save", "/v1/state/load"})
     for (const std::string& body : bodies) all.push_back({post_text(path, body), {400}});
   return all;
 }
@@ -114,6 +116,11 @@ std::vector<BadRequest> wrong_http() {
       "GET /health HTTP/1.1\r\n: x\r\n\r\n",
       "GET /health HTTP/1.1\r\nX: a\x01z\r\n\r\n",
       "G\x01T /health HTTP/1.1\r\n\r\n",
+      "GET /health HTTP/1.1\r\n\r\n",
+      "GET /health HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
+      "GET /health HTTP/1.1\r\nHost : x\r\n\r\n",
+      "GET /health HTTP/1.1\r\n" + host + "Transfer-Encoding: identity\r\n\r\n",
+      std::string("GET /health HTTP/1.1\r\nHo\0st: x\r\n\r\n", 35),
       "GET /hea\x7flth HTTP/1.1\r\n" + host + "\r\n",
       post + "Content-Length: -1\r\n\r\n",
       post + "Content-Length: abc\r\n\r\n",
@@ -123,14 +130,48 @@ std::vector<BadRequest> wrong_http() {
       post + "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
       post + "Transfer-Encoding: chunked\r\n\r\nZZ\r\n{}\r\n0\r\n\r\n",
       post + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
+      post + "Transfer-Encoding: chunked\r\n\r\n-2\r\n{}\r\n0\r\n\r\n",
+      post + "Transfer-Encoding: chunked\r\n\r\n0x2\r\n{}\r\n0\r\n\r\n",
+      post + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}0\r\n\r\n",
+      post + "Transfer-Encoding: xchunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+      post + "Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+      post + "Transfer-Encoding: chunked, identity\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+      post + "Transfer-Encoding: \x0b" + "chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+      post + "Transfer-Encoding : chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+      post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+      post + "X: a\r\n Transfer-Encoding: chunked\r\nContent-Length: x\r\n\r\n",
+      "POST /tokenize HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+      post + "Content-Length: +2\r\n\r\n{}",
+      post + "Content-Length: 0x2\r\n\r\n{}",
+      post + "Content-Length: 2, 2\r\n\r\n{}",
+      post + "Content-Length: 2\r\nContent-Length: 2, 3\r\n\r\n{}",
+      post + "Content-Length: 18446744073709551617\r\n\r\n{}",
+      post + "Content-Length:\r\n\r\n{}",
       "GET /health HTTP/1.1\r\n" + host + "X: " + std::string(100000, 'a') + "\r\n\r\n",
       "GET /" + std::string(100000, 'a') + " HTTP/1.1\r\n" + host + "\r\n",
       post + "Content-Length: 99999999\r\n\r\n{}",
       std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11) + std::string(50, '\x02') + "\r\n\r\n"};
   for (const std::string& bytes : refused) all.push_back({bytes, {400, 413, 431, 0}});
-  for (const char* path :
-       {"/..", "/../etc/passwd", "/%00", "/v1/models/../../etc/passwd", "/v1/models/%2e%2e%2f", "//",
-        "/v1//chat", "/v1/requests/..", "/assets/../../x", "/?q=../x", "*"})
+  for (const char* path : {"/..",
+                           "/../etc/passwd",
+                           "/%00",
+                           "/v1/models/../../etc/passwd",
+                           "/v1/models/%2e%2e%2f",
+                           "//",
+                           "/v1//chat",
+                           "/v1/requests/..",
+                           "/assets/../../x",
+                           "/?q=../x",
+                           "*",
+                           "/..%2f..%2fetc/passwd",
+                           "/%2e%2e/%2e%2e/etc/passwd",
+                           "/..%c0%af..%c0%afetc/passwd",
+                           "/....//....//etc/passwd",
+                           "/v1/models/..%5c..%5cetc",
+                           "/v1/responses/../../etc/passwd",
+                           "http://other.example/health",
+                           "//other.example/health",
+                           "/v1/state/../../etc/passwd"})
     all.push_back({"GET " + std::string(path) + " HTTP/1.1\r\n" + host + "\r\n", {404, 400, 405, 200, 0}});
   for (const char* method : {"PUT", "PATCH", "TRACE", "CONNECT", "FOO", "post"})
     all.push_back(
@@ -144,6 +185,9 @@ std::vector<BadRequest> wrong_http() {
 TEST_CASE("hundreds of malformed requests get 4xx, never 5xx, and the server lives on") {
   TestServer::Options options;
   options.serving.http.max_body_bytes = 1 << 20;
+  options.rules.pooling = engine::Pooling::kLast;
+  const io::TemporaryFolder states;
+  options.serving.service.state_folder = states.path();
   TestServer server("tale-gemma4", options);
   std::vector<BadRequest> all = wrong_fields();
   for (auto&& more : {wrong_bodies(), wrong_http()}) all.insert(all.end(), more.begin(), more.end());

@@ -253,6 +253,33 @@ TEST_CASE("a running request can be cancelled by its id, and its stream says so"
   CHECK(other.reply().status == 404);
 }
 
+TEST_CASE("thoughts of a running answer can be ended by its id") {
+  TestServer& server = shared_server("tale-qwen3_5");
+  Socket socket(server.port());
+  Json body = long_story(true);
+  body["reasoning_effort"] = "high";
+  socket.send(post_text("/v1/chat/completions", body.dump(), "X-Request-Id: think\r\n"));
+  REQUIRE(socket.wait_for("data: "));
+  const auto control = [&](const char* id, const Json& what) {
+    return http_post(server.port(), "/v1/chat/completions/" + std::string(id) + "/control", what).status;
+  };
+  CHECK(control("think", {{"action", "end_reasoning"}}) == 200);
+  CHECK(control("think", {{"action", "dance"}}) == 400);
+  CHECK(control("think", Json::object()) == 400);
+  CHECK(control("other", {{"action", "end_reasoning"}}) == 404);
+  CHECK(socket.reply().complete);
+}
+
+TEST_CASE("every response says where its time went") {
+  const std::uint16_t port = shared_server("tale-gemma4").port();
+  CHECK(http_get(port, "/health").header("server-timing")->starts_with("total;dur="));
+  const HttpReply whole = http_post(port, "/v1/completions", {{"prompt", "a"}, {"max_tokens", 2}});
+  CHECK(whole.header("server-timing")->find("prefill;dur=") != std::string::npos);
+  const HttpReply stream =
+      http_post(port, "/v1/completions", {{"prompt", "a"}, {"max_tokens", 2}, {"stream", true}});
+  CHECK(stream.header("server-timing")->starts_with("total;dur="));
+}
+
 TEST_CASE("a deadline is an error, never a length") {
   const std::uint16_t port = shared_server("tale-gemma4").port();
   Json body = long_story(false);

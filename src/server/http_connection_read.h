@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "server/http_connection.h"
+
+/// How a connection reads requests, and notices while it answers that its client leaves.
+namespace lanner::server {
+
+/// Why a header leaves open where its request ends or whom it is for, so that a proxy could see it otherwise:
+/// RFC 9112, sections 3.2 and 6.1. Null when all is well. (The parser refuses contradicting lengths itself.)
+inline const char* framing_fault(const http::request_header<>& header) {
+  const auto encodings = header.equal_range(http::field::transfer_encoding);
+  const auto count = std::distance(encodings.first, encodings.second);
+  if (count > 1) return "the header has more than one Transfer-Encoding";
+  if (count == 1) {
+    const auto value = encodings.first->value();
+    if (header.version() < 11) return "HTTP/1.0 knows no Transfer-Encoding";
+    if (!equal_ignoring_case({value.data(), value.size()}, "chunked"))
+      return "the Transfer-Encoding is not chunked alone";
+  }
+  if (header.version() >= 11 && header.count(http::field::host) != 1) return "the header must have one Host";
+  return nullptr;
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::read_request() {
+  parser_.emplace();
+  parser_->header_limit(context_->options.max_header_bytes);
+  parser_->body_limit(context_->options.max_body_bytes);
+  guard(buffer_.size() > 0 ? context_->options.header_timeout : context_->options.idle_timeout);
+  http::async_read_header(
+      stream_, buffer_, *parser_,
+      [self = this->shared_from_this()](error_code error, std::size_t) { self->got_header(error); });
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::got_header(error_code error) {
+  began_ = std::chrono::steady_clock::now();
+  if (error) return refuse_unreadable(error);
+  if (const char* fault = framing_fault(parser_->get())) return refuse(400, fault);
+  const auto expect = parser_->get().find(http::field::expect);
+  if (expect == parser_->get().end() ||
+      !equal_ignoring_case({expect->value().data(), expect->value().size()}, "100-continue"))
+    return read_body();
+  static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  asio::async_write(stream_, asio::buffer(kContinue),
+                    [self = this->shared_from_this()](error_code failed, std::size_t) {
+                      if (failed) return self->close();
+                      self->read_body();
+                    });
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::read_body() {
+  guard(context_->options.body_timeout);
+  http::async_read(
+      stream_, buffer_, *parser_,
+      [self = this->shared_from_this()](error_code error, std::size_t) { self->got_request(error); });
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::refuse_unreadable(error_code error) {
+  if (error == http::error::end_of_stream || error == asio::error::eof ||
+      error == asio::error::operation_aborted || error == asio::error::connection_reset || closed_)
+    return close();
+  if (error == http::error::body_limit)
+    return refuse(413, fmt::format("the body exceeds {} bytes", context_->options.max_body_bytes));
+  if (error == http::error::header_limit)
+    return refuse(431, fmt::format("the header exceeds {} bytes", context_->options.max_header_bytes));
+  if (error.category() == http::make_error_code(http::error::bad_method).category() &&
+      error != http::error::partial_message)
+    return refuse(400, "the request is not HTTP/1.1: " + error.message());
+  close();
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::take_request() {
+  auto& message = parser_->get();
+  request_ = HttpRequest{};
+  request_.method = std::string(message.method_string());
+  const std::string target(message.target());
+  const std::size_t question = target.find('?');
+  request_.path = target.substr(0, question);
+  if (question != std::string::npos) request_.query = target.substr(question + 1);
+  for (const auto& field : message)
+    request_.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+  request_.body = std::move(message.body());
+  request_.peer = peer_;
+  const auto id = request_.header("x-request-id");
+  request_.id = id && is_request_id(*id) ? std::string(*id) : random_id("req_");
+  keep_open_ = message.keep_alive();
+  chunked_ = message.version() >= 11;
+  status_ = 0;
+  body_bytes_ = 0;
+  head_sent_ = complete_ = false;
+  in_exchange_ = true;
+  ++context_->exchanges;
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::refuse(int status, const std::string& why) {
+  take_request();
+  keep_open_ = false;  // what follows on the connection cannot be told apart
+  respond(context_->handler.malformed(status, request_, why));
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::got_request(error_code error) {
+  if (error) return refuse_unreadable(error);
+  unguard();
+  take_request();
+  handle();
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::handle() {
+  watch_client();
+  context_->handler.handle(this->shared_from_this());
+}
+
+/// Reads on while a response is made: only so a client that leaves is noticed. What a client sends ahead
+/// waits in the buffer.
+template <typename Stream>
+void HttpConnection<Stream>::watch_client() {
+  if (is_watching_ || buffer_.size() > 0) return;
+  is_watching_ = true;
+  stream_.async_read_some(buffer_.prepare(kReadAhead),
+                          [self = this->shared_from_this()](error_code error, std::size_t bytes) {
+                            self->client_spoke(error, bytes);
+                          });
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::client_spoke(error_code error, std::size_t bytes) {
+  is_watching_ = false;
+  if (error) return close();
+  buffer_.commit(bytes);
+  if (in_exchange_) return;
+  if (keep_open_)
+    read_request();
+  else
+    discard();
+}
+
+/// Closing while a client still sends would reset the connection and lose the response on its way: says that
+/// nothing more comes and reads on for a moment.
+template <typename Stream>
+void HttpConnection<Stream>::linger() {
+  error_code ignored;
+  socket().shutdown(Tcp::socket::shutdown_send, ignored);
+  guard(kLinger);
+  discard();
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::discard() {
+  if (closed_ || is_watching_) return;  // client_spoke() comes here
+  is_watching_ = true;
+  buffer_.clear();
+  socket().async_read_some(buffer_.prepare(kReadAhead),
+                           [self = this->shared_from_this()](error_code error, std::size_t) {
+                             self->is_watching_ = false;
+                             if (error) return self->close();
+                             self->discard();
+                           });
+}
+
+}  // namespace lanner::server
