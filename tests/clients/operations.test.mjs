@@ -66,20 +66,20 @@ describe('operations', () => {
 
   test('keys are read again on SIGHUP; the log has one JSON object a line', async () => {
     const keys = path.join(folder, 'keys');
-    writeFileSync(keys, 'first\n');
+    writeFileSync(keys, 'alpha-key\n');
     const server = await serve(model, ['--api-key-file', keys, '--log-format', 'json']);
     const status = async (key) =>
       (await fetch(`${server.url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } })).status;
-    assert.equal(await status('first'), 200);
-    assert.equal(await status('second'), 401);
-    writeFileSync(keys, 'second\n');
+    assert.equal(await status('alpha-key'), 200);
+    assert.equal(await status('beta-key'), 401);
+    writeFileSync(keys, 'beta-key\n');
     server.kill('SIGHUP');
-    await until(async () => (await status('second')) === 200);
-    assert.equal(await status('first'), 401);
+    await until(async () => (await status('beta-key')) === 200);
+    assert.equal(await status('alpha-key'), 401);
     writeFileSync(keys, '');
     server.kill('SIGHUP');
     await until(() => /the keys stay as they were/.test(server.log()));
-    assert.equal(await status('second'), 200);
+    assert.equal(await status('beta-key'), 200);
     assert.equal((await fetch(`${server.url}/health`, { headers: { 'X-Request-Id': 'look.for-me' } })).status, 200);
     assert.equal(await server.stop(), 0);
     const lines = server.log().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
@@ -88,7 +88,7 @@ describe('operations', () => {
     assert.equal(line.status, 200);
     assert.equal(line.peer, '127.0.0.1');
     assert.ok(line.seconds >= 0 && line.bytes > 0 && Date.parse(line.time) > 0);
-    assert.ok(!server.log().includes('second'), 'keys are not logged');
+    assert.ok(!server.log().includes('beta-key'), 'keys are not logged');
   });
 
   test('SIGTERM under load: every answer ends whole or with an error', async () => {
