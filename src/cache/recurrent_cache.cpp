@@ -137,6 +137,35 @@ device::DeltaNetCall RecurrentCache::take_rows(const DeltaAppend& append) {
   return call;
 }
 
+device::DeltaNetCall RecurrentCache::take_run(const DeltaAppend& append) {
+  assert(!drafting_);
+  const auto rows = static_cast<std::int64_t>(append.qkv.rows());
+  const auto begin = static_cast<std::int64_t>(append.done);
+  device::DeltaNetCall call = {.out = append.out.slice(begin, rows),
+                               .qkv = append.qkv.slice(begin, rows),
+                               .beta = append.beta.slice(begin, rows),
+                               .log_decay = append.log_decay.slice(begin, rows),
+                               .first = slot_.count,
+                               .key_heads = spec_.key_heads,
+                               .value_heads = spec_.value_heads,
+                               .key_dim = spec_.key_dim,
+                               .value_dim = spec_.value_dim,
+                               .state = slot_.state->as<float>(),
+                               .entry_keys = entry_keys(slot_),
+                               .entry_values = entry_values(slot_),
+                               .entry_decay = entry_decay(slot_)};
+  const std::size_t total = slot_.count + call.qkv.rows();
+  if (total >= kDeltaChunk) {
+    if (is_shared(slot_.state)) {
+      if (!next_state_) next_state_ = pool_.take(state_bytes());
+      slot_.state = std::move(next_state_);
+    }
+    call.next_state = slot_.state->as<float>();
+  }
+  slot_.count = total % kDeltaChunk;
+  return call;
+}
+
 void append_delta(const device::Ops& ops, device::Stream& stream, std::span<DeltaAppend> appends) {
   std::vector<device::DeltaFoldCall> folds;
   std::vector<device::DeltaNetCall> rows;
@@ -148,7 +177,8 @@ void append_delta(const device::Ops& ops, device::Stream& stream, std::span<Delt
       if (!more && !append.cache->ends_with_fold()) continue;
       if (const auto fold = append.cache->take_fold()) folds.push_back(*fold);
       if (!more) continue;
-      rows.push_back(append.cache->take_rows(append));
+      const bool runs = ops.fused != nullptr && !append.cache->drafting();
+      rows.push_back(runs ? append.cache->take_run(append) : append.cache->take_rows(append));
       append.done += rows.back().qkv.rows();
     }
     if (!folds.empty()) ops.delta_fold(stream, folds);

@@ -66,6 +66,12 @@ class RecurrentCache {
   /// the first rows of an append that fit into the open chunk.
   std::optional<device::DeltaFoldCall> take_fold();
   device::DeltaNetCall take_rows(const DeltaAppend& append);
+  /// All rows of an append, through as many chunks as they fill, for operations that fold by themselves. Not
+  /// in a draft.
+  device::DeltaNetCall take_run(const DeltaAppend& append);
+  bool drafting() const { return drafting_; }
+  /// True when no fold comes before the last of `rows` more rows.
+  bool fits_chunk(std::size_t rows) const { return slot_.count + rows <= device::kDeltaChunk; }
   /// True when the open chunk is whole and its fold need not wait for the next rows.
   bool ends_with_fold() const { return slot_.count == device::kDeltaChunk && !drafting_; }
 

@@ -86,10 +86,15 @@ void print_row(const Result& result, std::ostream& out) {
   out << '\n' << std::flush;
 }
 
+std::string arithmetic_name(device::Compute compute) {
+  if (compute == device::Compute::kExact) return "exact";
+  return fmt::format("{} activations", device::name(compute));
+}
+
 void print_head(const engine::LoadedModel& model, const BenchArguments& arguments, std::ostream& out) {
   out << fmt::format("{} on {}, {}, chunks of {}, medians of {}\n\n",
                      io::printable(model.checkpoint().folder().filename().native()), model.ops().device,
-                     arguments.model.arithmetic() == device::Compute::kInt8 ? "int8 activations" : "exact",
+                     arithmetic_name(arguments.model.arithmetic()),
                      arguments.chunk, arguments.repeats)
       << "| test                   | threads |   tok/s   | slowest   | fastest   |"
       << (arguments.roofline ? " GB a unit  | Gop a unit | share of bound |" : "") << '\n'
@@ -192,8 +197,7 @@ int bench_command(const BenchArguments& arguments, Console& console) {
   if (!table)
     console.out << io::Json{{"model", model.checkpoint().folder().string()},
                             {"device", model.ops().device},
-                            {"compute",
-                             arguments.model.arithmetic() == device::Compute::kInt8 ? "int8" : "exact"},
+                            {"compute", device::name(arguments.model.arithmetic())},
                             {"chunk", arguments.chunk},
                             {"limits", limits},
                             {"tests", rows}}

@@ -23,10 +23,14 @@ constexpr const char* kFolderHelp = "checkpoint folder, or Hugging Face id (org/
 int ModelArguments::thread_count() const { return threads ? *threads : default_threads(); }
 
 device::Compute ModelArguments::arithmetic() const {
-  return cuda_card() ? device::Compute::kExact : compute.value_or(usual_compute);
+  if (!cuda_card()) return compute.value_or(usual_compute);
+  const bool exact = usual_compute == device::Compute::kExact;
+  return compute.value_or(exact ? device::Compute::kExact : device::Compute::kHalf);
 }
 
 std::optional<int> ModelArguments::cuda_card() const {
+  if (compute == device::Compute::kHalf && (device == "cpu" || isa))
+    throw Error(ErrorKind::kInvalidArgument, "--compute half is arithmetic of a GPU; use exact or int8 on the CPU");
   if (device == "cpu") return std::nullopt;
   const bool needs_cpu = isa || compute == device::Compute::kInt8;
   if (device != "auto") {
@@ -37,7 +41,13 @@ std::optional<int> ModelArguments::cuda_card() const {
                       device));
     return std::stoi(device.substr(device.find(':') + 1));
   }
-  if (needs_cpu || device::cuda_cards().empty()) return std::nullopt;
+  if (needs_cpu) return std::nullopt;
+  if (device::cuda_cards().empty()) {
+    if (compute == device::Compute::kHalf)
+      throw Error(ErrorKind::kUnsupported,
+                  "--compute half is arithmetic of a GPU, and this machine shows none; use exact or int8");
+    return std::nullopt;
+  }
   return 0;
 }
 
@@ -74,13 +84,12 @@ void add_machine_options(CLI::App& app, ModelArguments& arguments) {
       ->group("Machine");
   app.add_option_function<std::string>(
          "--compute",
-         [&arguments](const std::string& text) {
-           arguments.compute = text == "int8" ? device::Compute::kInt8 : device::Compute::kExact;
-         },
-         "arithmetic of quantized weights: int8 (activations rounded to 8 bits) or exact (float32, the "
-         "reference's; slower). Default: int8; exact in logits and perplexity")
+         [&arguments](const std::string& text) { arguments.compute = device::parse_compute(text); },
+         "arithmetic of weight products: int8 (activations rounded to 8 bits per group; CPU), half (to 11 bits "
+         "per row; GPU) or exact (float32, the reference's; slower). Default: int8 or half; exact in logits "
+         "and perplexity")
       ->type_name("MODE")
-      ->check(CLI::IsMember({"exact", "int8"}))
+      ->check(CLI::IsMember({"exact", "int8", "half"}))
       ->group("Machine");
 }
 

@@ -7,6 +7,7 @@
 #include "device/shape_check.h"
 #include "kernels/activation/elementwise.cuda.h"
 #include "kernels/attention/attention.cuda.h"
+#include "kernels/attention/attention_heads.cuda.h"
 #include "kernels/delta_net/delta_net.cuda.h"
 
 namespace lanner::device::cuda {
@@ -17,6 +18,9 @@ using kernels::kKvBlock;
 
 constexpr std::size_t kMostHeadDim = 512;
 constexpr std::size_t kMostSharingHeads = 16;
+constexpr std::size_t kMostDeltaDim = 128;
+// Of the delta net's query and key norm; see cpu_token_ops.cpp.
+constexpr float kL2NormEps = 1e-6F;
 
 void check_attention(const AttentionCall& call) {
   const auto rows = static_cast<std::size_t>(call.q.shape[0]);
@@ -74,6 +78,8 @@ void run_rows(CudaDevice& device, const AttentionCall& call, std::span<const Att
               bool one_sequence) {
   kernels::AttentionCudaArgs args = {.q = floats(call.q),
                                      .out = floats(call.out),
+                                     .gate = call.gate,
+                                     .gate_head = call.gate_head,
                                      .row = device.stage(rows),
                                      .rows = rows.size(),
                                      .q_heads = static_cast<std::size_t>(call.q.shape[1]),
@@ -93,6 +99,40 @@ kernels::DeltaShapeCuda shape_of(const auto& call) {
           .value_heads = static_cast<unsigned>(call.value_heads),
           .key_dim = static_cast<unsigned>(call.key_dim),
           .value_dim = static_cast<unsigned>(call.value_dim)};
+}
+
+void check_delta(const DeltaNetCall& call) {
+  check_shape(call.qkv.columns() == 2 * call.key_heads * call.key_dim + call.value_heads * call.value_dim &&
+                  call.first < kDeltaChunk,
+              "delta_net", call.qkv);
+  check_shape(call.next_state != nullptr || call.first + call.qkv.rows() <= kDeltaChunk, "delta_net",
+              call.qkv);
+  if (call.key_dim % 4 != 0 || call.key_dim > kMostDeltaDim || call.value_dim > kMostDeltaDim)
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("the delta rule on a GPU: keys of size {} and values of size {}; keys must be a "
+                            "multiple of 4, both at most {}",
+                            call.key_dim, call.value_dim, kMostDeltaDim));
+}
+
+kernels::DeltaNetRowsCuda delta_rows(const DeltaNetCall& call) {
+  return {.qkv = floats(call.qkv),
+          .beta = floats(call.beta),
+          .log_decay = floats(call.log_decay),
+          .out = floats(call.out),
+          .state = call.state,
+          .next_state = call.next_state,
+          .entry_keys = call.entry_keys,
+          .entry_values = call.entry_values,
+          .entry_decay = call.entry_decay,
+          .rows = static_cast<unsigned>(call.qkv.rows()),
+          .first = static_cast<unsigned>(call.first)};
+}
+
+/// Where row r of a write goes: its place in head 0 of its block.
+void* place_of(const KvWrite& write, std::size_t r) {
+  const std::size_t position = write.position + r;
+  auto* block = static_cast<std::byte*>(write.blocks[position / kKvBlock - write.first_block]);
+  return block + position % kKvBlock * write.x.columns() * size_bytes(element_type(write.type));
 }
 
 }  // namespace
@@ -115,12 +155,7 @@ void write_kv(Stream& stream, std::span<const KvWrite> writes) {
     check_shape((write.position + count + kKvBlock - 1) / kKvBlock <= write.first_block + write.blocks.size(),
                 "write_kv", write.x);
     const std::size_t width = static_cast<std::size_t>(write.x.shape[1]) * write.x.columns();
-    for (std::size_t r = 0; r < count; ++r) {
-      const std::size_t position = write.position + r;
-      auto* block = static_cast<std::byte*>(write.blocks[position / kKvBlock - write.first_block]);
-      rows.push_back({floats(write.x) + r * width, block + position % kKvBlock * write.x.columns() *
-                                                               size_bytes(element_type(write.type))});
-    }
+    for (std::size_t r = 0; r < count; ++r) rows.push_back({floats(write.x) + r * width, place_of(write, r)});
   }
   const KvWrite& any = writes.front();
   CudaDevice& device = stream.cuda();
@@ -170,29 +205,102 @@ void delta_net_gates(Stream& stream, const Tensor& b, const Tensor& a, const Ten
 
 void delta_net(Stream& stream, std::span<const DeltaNetCall> calls) {
   const kernels::DeltaShapeCuda shape = shape_of(calls.front());
-  std::vector<kernels::DeltaNetRowsCuda> sequences;
-  std::size_t rows = 0;
+  std::vector<kernels::DeltaNetRowsCuda> few;
+  std::vector<kernels::DeltaNetRowsCuda> many;
+  std::size_t most = 0;
   for (const DeltaNetCall& call : calls) {
-    check_shape(call.qkv.columns() == 2 * call.key_heads * call.key_dim + call.value_heads * call.value_dim &&
-                    call.key_dim % 4 == 0,
-                "delta_net", call.qkv);
-    check_shape(call.first + call.qkv.rows() <= kDeltaChunk, "delta_net", call.qkv);
-    sequences.push_back({.qkv = floats(call.qkv),
-                         .beta = floats(call.beta),
-                         .log_decay = floats(call.log_decay),
-                         .out = floats(call.out),
-                         .state = call.state,
-                         .entry_keys = call.entry_keys,
-                         .entry_values = call.entry_values,
-                         .entry_decay = call.entry_decay,
-                         .rows = static_cast<unsigned>(call.qkv.rows()),
-                         .first = static_cast<unsigned>(call.first)});
-    rows = std::max(rows, call.qkv.rows());
+    const std::size_t rows = call.qkv.rows();
+    check_delta(call);
+    const bool ends_inside = call.first + rows <= kDeltaChunk && call.next_state == nullptr;
+    if (rows <= kernels::kDeltaStepRows && ends_inside) {
+      few.push_back(delta_rows(call));
+    } else {
+      many.push_back(delta_rows(call));
+      most = std::max(most, call.first + rows);
+    }
   }
   CudaDevice& device = stream.cuda();
-  std::byte* scratch = device.scratch(kernels::delta_net_cuda_scratch_bytes(calls.size(), shape));
-  kernels::delta_net_cuda(device, device.stage(std::span<const kernels::DeltaNetRowsCuda>(sequences)),
-                          calls.size(), rows, shape, reinterpret_cast<float*>(scratch));
+  if (!few.empty())
+    kernels::delta_step_cuda(device, device.stage(std::span<const kernels::DeltaNetRowsCuda>(few)),
+                             few.size(), shape);
+  if (many.empty()) return;
+  std::byte* scratch = device.scratch(kernels::delta_run_cuda_scratch_bytes(many.size(), most, shape));
+  kernels::delta_run_cuda(device, device.stage(std::span<const kernels::DeltaNetRowsCuda>(many)), many.size(),
+                          most, shape, reinterpret_cast<float*>(scratch));
+}
+
+bool can_mix(std::size_t rows, std::size_t taps) { return rows <= kernels::kDeltaStepRows && taps == 4; }
+
+void delta_mix(Stream& stream, std::span<const DeltaMixCall> calls, const DeltaMixWeights& weights) {
+  kernels::DeltaShapeCuda shape = shape_of(calls.front().rows);
+  shape.gain = floats(weights.gain);
+  shape.eps = weights.eps;
+  std::vector<kernels::DeltaInputsCuda> inputs;
+  std::vector<kernels::DeltaNetRowsCuda> rows;
+  for (const DeltaMixCall& call : calls) {
+    check_delta(call.rows);
+    check_shape(call.x.shape == call.rows.qkv.shape && call.rows.first + call.x.rows() <= kDeltaChunk,
+                "delta_mix", call.x);
+    inputs.push_back({.x = floats(call.x),
+                      .history = call.history,
+                      .next_history = call.push.history,
+                      .out = floats(call.rows.qkv),
+                      .b = floats(call.rows.beta),
+                      .a = floats(call.rows.log_decay),
+                      .rows = static_cast<unsigned>(call.x.rows()),
+                      .kept = static_cast<unsigned>(call.push.rows)});
+    rows.push_back(delta_rows(call.rows));
+    rows.back().z = floats(call.z);
+  }
+  CudaDevice& device = stream.cuda();
+  kernels::delta_inputs_cuda(device, device.stage(std::span<const kernels::DeltaInputsCuda>(inputs)),
+                             inputs.size(), shape,
+                             {.conv = floats(weights.conv),
+                              .a_log = floats(weights.a_log),
+                              .dt_bias = floats(weights.dt_bias),
+                              .eps = kL2NormEps,
+                              .query_scale = weights.query_scale});
+  kernels::delta_step_cuda(device, device.stage(std::span<const kernels::DeltaNetRowsCuda>(rows)),
+                           rows.size(), shape);
+}
+
+void attention_heads(Stream& stream, const AttentionHeads& heads) {
+  const auto rows = static_cast<std::size_t>(heads.q_out.shape[0]);
+  check_shape(heads.q_out.columns() == heads.rope.head_dim && heads.q_out.columns() <= kMostHeadDim,
+              "attention_heads", heads.q_out);
+  CudaDevice& device = stream.cuda();
+  const bool own = heads.k.data != nullptr;
+  std::vector<kernels::KvPlaceCuda> places(own ? rows : 0);
+  std::size_t row = 0;
+  for (std::size_t i = 0; i < heads.writes.size(); i += 2) {
+    const auto count = static_cast<std::size_t>(heads.writes[i].x.shape[0]);
+    for (std::size_t r = 0; r < count; ++r, ++row)
+      places[row] = {.key = place_of(heads.writes[i], r), .value = place_of(heads.writes[i + 1], r)};
+  }
+  check_shape(row == places.size(), "attention_heads", heads.q_out);
+  kernels::attention_heads_cuda(
+      device, {.q = heads.q,
+               .k = floats(heads.k),
+               .v = floats(heads.v),
+               .q_out = floats(heads.q_out),
+               .place = own ? device.stage(std::span<const kernels::KvPlaceCuda>(places)) : nullptr,
+               .q_gain = floats(heads.q_gain),
+               .k_gain = floats(heads.k_gain),
+               .cos = floats(heads.cos),
+               .sin = floats(heads.sin),
+               .rows = static_cast<std::uint32_t>(rows),
+               .q_row = static_cast<std::uint32_t>(heads.q_row),
+               .q_head = static_cast<std::uint32_t>(heads.q_head),
+               .q_heads = static_cast<std::uint32_t>(heads.q_out.shape[1]),
+               .kv_heads = own ? static_cast<std::uint32_t>(heads.k.shape[1]) : 0U,
+               .head_dim = static_cast<std::uint32_t>(heads.q_out.columns()),
+               .frequencies = static_cast<std::uint32_t>(heads.rope.frequencies),
+               .pair_offset = static_cast<std::uint32_t>(heads.rope.pair_offset),
+               .q_eps = heads.q_eps,
+               .k_eps = heads.k_eps,
+               .v_eps = heads.v_eps,
+               .norm_values = heads.norm_values,
+               .bf16 = own && element_type(heads.writes.front().type) == DType::kBF16});
 }
 
 void delta_fold(Stream& stream, std::span<const DeltaFoldCall> calls) {

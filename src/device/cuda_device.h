@@ -57,6 +57,7 @@ class CudaDevice final : public kernels::CudaQueue {
   void add(const kernels::Launch& launch) override;
   const void* stage(const void* values, std::size_t size_bytes) override;
   int multiprocessors() const override { return multiprocessors_; }
+  bool warpgroups() const override { return warpgroups_; }
 
   template <typename T>
   const T* stage(std::span<const T> values) {
@@ -93,6 +94,7 @@ class CudaDevice final : public kernels::CudaQueue {
 
   int index_;
   int multiprocessors_ = 0;
+  bool warpgroups_ = false;
   cudaStream_t stream_ = nullptr;
   CudaMemory memory_;
   CommandList commands_;

@@ -15,7 +15,9 @@ using kernels::ProductGate;
 using kernels::TiledProductCudaArgs;
 using kernels::TiledWeight;
 
-bool agree(const TiledWeight& a, const TiledWeight& b) { return a.code == b.code && a.group == b.group; }
+bool agree(const TiledWeight& a, const TiledWeight& b) {
+  return a.code == b.code && a.group == b.group && a.half == b.half;
+}
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -31,29 +33,69 @@ ProductGate gate_of(GatedActivation kind) {
   return kind == GatedActivation::kGeluTanh ? ProductGate::kGelu : ProductGate::kSilu;
 }
 
-/// Products of split rows with every tiled weight of the calls, one launch per kind of code.
-void multiply_tiled(CudaDevice& device, std::span<const LinearCall> calls, const kernels::SplitRows& x,
-                    std::size_t rows) {
+kernels::RowInputCuda row_input(const ProductInput& in) {
+  return {.x = floats(in.x),
+          .gain = floats(in.gain),
+          .eps = in.eps,
+          .norm = in.norm,
+          .columns = static_cast<std::uint32_t>(in.x.columns())};
+}
+
+/// The input of one operation's products, split for those that do not do it by themselves, once.
+class SplitInput {
+ public:
+  SplitInput(CudaDevice& device, std::byte* memory, const ProductInput& in, unsigned parts)
+      : device_(device), memory_(memory), in_(in), parts_(parts) {}
+
+  static std::size_t size_bytes(const ProductInput& in, unsigned parts) {
+    return aligned(kernels::split_bytes(in.x.rows(), in.x.columns(), parts));
+  }
+
+  /// Fills in rows and input.
+  void give(TiledProductCudaArgs& args) {
+    args.rows = static_cast<std::uint32_t>(in_.x.rows());
+    if (kernels::forms_rows(args)) {
+      args.input = row_input(in_);
+      return;
+    }
+    if (split_.high == nullptr) {
+      const bool turned = kernels::takes_turned_rows(device_, args.w[0], in_.x.rows());
+      split_ = kernels::place_split(memory_, in_.x.rows(), in_.x.columns(), parts_, turned);
+      kernels::split_rows_cuda(device_, {.to = split_, .from = row_input(in_), .rows = in_.x.rows()});
+    }
+    args.x = split_;
+  }
+
+ private:
+  CudaDevice& device_;
+  std::byte* memory_;
+  const ProductInput& in_;
+  unsigned parts_;
+  kernels::SplitRows split_ = {};
+};
+
+/// Products with every tiled weight, one launch per kind of code.
+void multiply_tiled(CudaDevice& device, std::span<const AddedProduct> products, SplitInput& input) {
   std::array<bool, kMaxLinearCalls> done{};
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (done[i] || calls[i].w->tiled() == nullptr) continue;
-    TiledProductCudaArgs args{.rows = static_cast<std::uint32_t>(rows), .x = x};
-    const TiledWeight& kind = calls[i].w->tiled()->view();
-    for (std::size_t j = i; j < calls.size(); ++j) {
-      if (done[j] || calls[j].w->tiled() == nullptr || !agree(kind, calls[j].w->tiled()->view())) continue;
-      args.w[args.count] = calls[j].w->tiled()->view();
-      args.out[args.count++] = floats(calls[j].out);
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    if (done[i] || products[i].w->tiled() == nullptr) continue;
+    TiledProductCudaArgs args{};
+    const TiledWeight& kind = products[i].w->tiled()->view();
+    for (std::size_t j = i; j < products.size(); ++j) {
+      const AddedProduct& product = products[j];
+      if (done[j] || product.w->tiled() == nullptr || !agree(kind, product.w->tiled()->view())) continue;
+      args.w[args.count] = product.w->tiled()->view();
+      args.residual[args.count] = floats(product.residual);
+      args.out[args.count++] = floats(product.out);
       done[j] = true;
     }
+    input.give(args);
     kernels::tiled_product_cuda(device, args);
   }
 }
 
-kernels::SplitRows split(CudaDevice& device, std::byte* memory, const Tensor& x) {
-  const kernels::SplitRows to = kernels::place_split(memory, x.rows(), x.columns());
-  kernels::split_rows_cuda(device, {.to = to, .x = floats(x), .rows = x.rows(), .columns = x.columns()});
-  return to;
-}
+/// The parts of every input that a tiled weight's products take; 0 for other weights.
+unsigned parts_of(const Matrix& w) { return w.tiled() == nullptr ? 0U : w.tiled()->view().parts(); }
 
 }  // namespace
 
@@ -69,63 +111,101 @@ void embed(Stream& stream, const Tensor& out, const Matrix& table, std::span<con
     kernels::embed_plain_cuda(device, floats(out), staged, ids.size(), table.view(), scale);
 }
 
-std::shared_ptr<const TiledMatrix> tile(const Ops& ops, const kernels::WeightView& weight) {
+std::shared_ptr<const TiledMatrix> tile(const Ops& ops, const kernels::WeightView& weight, Compute compute) {
   if (!kernels::can_tile(weight.spec) || weight.columns % 8 != 0) return nullptr;
-  auto tiled = std::make_shared<const TiledMatrix>(weight, *ops.memory);
+  auto tiled = std::make_shared<const TiledMatrix>(weight, compute == Compute::kHalf, *ops.memory);
   kernels::tile_weight_cuda(*ops.cuda, tiled->view(), weight);
+  // Products ask for weights before earlier kernels have ended.
+  ops.cuda->synchronize();
   return tiled;
 }
 
-void linear(Stream& stream, std::span<const LinearCall> calls, const Tensor& x) {
-  if (calls.size() > kMaxLinearCalls)
+void linear_added(Stream& stream, std::span<const AddedProduct> products, const ProductInput& in) {
+  if (products.size() > kMaxLinearCalls)
     throw Error(ErrorKind::kInternal, "linear: too many products of one input");
   CudaDevice& device = stream.cuda();
-  bool any_tiled = false;
-  for (const LinearCall& call : calls) {
-    check_shape(x.columns() == call.w->columns(), "linear", x);
-    check_shape(call.out.columns() == call.w->rows() && call.out.rows() == x.rows(), "linear", call.out);
-    if (call.w->tiled() != nullptr)
-      any_tiled = true;
-    else
-      kernels::linear_plain_cuda(device, floats(call.out), floats(x), x.rows(), call.w->view());
+  unsigned parts = 0;
+  bool any_plain = false;
+  for (const AddedProduct& product : products) {
+    check_shape(in.x.columns() == product.w->columns(), "linear", in.x);
+    check_shape(product.out.columns() == product.w->rows() && product.out.rows() == in.x.rows(), "linear",
+                product.out);
+    parts = std::max(parts, parts_of(*product.w));
+    any_plain = any_plain || product.w->tiled() == nullptr;
   }
-  if (!any_tiled) return;
-  std::byte* memory = device.scratch(kernels::split_bytes(x.rows(), x.columns()));
-  multiply_tiled(device, calls, split(device, memory, x), x.rows());
+  const std::size_t split_bytes = parts > 0 ? SplitInput::size_bytes(in, parts) : 0;
+  const std::size_t normed_bytes = any_plain ? aligned(in.x.size_bytes()) : 0;
+  std::size_t sum_bytes = 0;
+  for (const AddedProduct& product : products)
+    if (product.w->tiled() == nullptr) sum_bytes = std::max(sum_bytes, product.out.size_bytes());
+  std::byte* memory = device.scratch(split_bytes + normed_bytes + sum_bytes);
+  if (any_plain) {
+    Tensor x = in.x;
+    if (in.norm) {
+      x.data = memory + split_bytes;
+      rms_norm(stream, x, in.x, in.gain, in.eps);
+    }
+    for (const AddedProduct& product : products) {
+      if (product.w->tiled() != nullptr) continue;
+      Tensor sum = product.out;
+      if (product.residual.data != nullptr) sum.data = memory + split_bytes + normed_bytes;
+      kernels::linear_plain_cuda(device, floats(sum), floats(x), x.rows(), product.w->view());
+      if (product.residual.data != nullptr) add(stream, product.out, product.residual, sum);
+    }
+  }
+  if (parts == 0) return;
+  SplitInput input(device, memory, in, parts);
+  multiply_tiled(device, products, input);
 }
 
-void gated_linear(Stream& stream, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
-                  GatedActivation kind) {
+void linear(Stream& stream, std::span<const LinearCall> calls, const Tensor& x) {
+  std::vector<AddedProduct> products;
+  for (const LinearCall& call : calls) products.push_back({.out = call.out, .w = call.w});
+  linear_added(stream, products, {.x = x});
+}
+
+void gated_linear_of(Stream& stream, const Tensor& out, const Matrix& gate, const Matrix& up,
+                     const ProductInput& in, GatedActivation kind) {
+  const Tensor& x = in.x;
   check_shape(x.columns() == gate.columns() && x.columns() == up.columns(), "gated_linear", x);
   check_shape(out.columns() == gate.rows() && gate.rows() == up.rows() && out.rows() == x.rows(),
               "gated_linear", out);
   CudaDevice& device = stream.cuda();
   const bool tiled = gate.tiled() != nullptr && up.tiled() != nullptr;
-  const std::size_t split_bytes = tiled ? aligned(kernels::split_bytes(x.rows(), x.columns())) : 0;
-  std::byte* memory = device.scratch(split_bytes + out.size_bytes());
+  if (gate.tiled() != nullptr || up.tiled() != nullptr)
+    check_shape(tiled, "gated_linear: gate and up differ in form", out);
+  const std::size_t input_bytes =
+      tiled ? SplitInput::size_bytes(in, parts_of(gate)) : aligned(x.size_bytes());
+  std::byte* memory = device.scratch(input_bytes + out.size_bytes());
+  SplitInput input(device, memory, in, parts_of(gate));
   if (tiled && agree(gate.tiled()->view(), up.tiled()->view()) && x.rows() < kernels::kLargeTileRows) {
-    TiledProductCudaArgs args{.count = 2,
-                              .gate = gate_of(kind),
-                              .rows = static_cast<std::uint32_t>(x.rows()),
-                              .x = split(device, memory, x)};
+    TiledProductCudaArgs args{.count = 2, .gate = gate_of(kind)};
     args.w[0] = gate.tiled()->view();
     args.w[1] = up.tiled()->view();
     args.out[0] = floats(out);
+    input.give(args);
     return kernels::tiled_product_cuda(device, args);
   }
   Tensor ups = out;
-  ups.data = memory + split_bytes;
-  const std::array<LinearCall, 2> calls = {{{out, &gate}, {ups, &up}}};
+  ups.data = memory + input_bytes;
+  const std::array<AddedProduct, 2> products = {{{out, &gate}, {ups, &up}}};
   if (tiled) {
-    multiply_tiled(device, calls, split(device, memory, x), x.rows());
+    multiply_tiled(device, products, input);
   } else {
-    for (const LinearCall& call : calls) {
-      if (call.w->tiled() != nullptr)
-        throw Error(ErrorKind::kInternal, "gated_linear: gate and up differ in form");
-      kernels::linear_plain_cuda(device, floats(call.out), floats(x), x.rows(), call.w->view());
+    Tensor normed = x;
+    if (in.norm) {
+      normed.data = memory;
+      rms_norm(stream, normed, x, in.gain, in.eps);
     }
+    for (const AddedProduct& product : products)
+      kernels::linear_plain_cuda(device, floats(product.out), floats(normed), x.rows(), product.w->view());
   }
   gated_activation(stream, out, out, ups, kind);
+}
+
+void gated_linear(Stream& stream, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
+                  GatedActivation kind) {
+  gated_linear_of(stream, out, gate, up, {.x = x}, kind);
 }
 
 }  // namespace lanner::device::cuda

@@ -103,15 +103,19 @@ void experts(Stream& stream, Arena& arena, const ExpertsCall& call) {
   const auto places = static_cast<std::int64_t>(routed.places);
   const Tensor gated = arena.floats({places, static_cast<std::int64_t>(width)});
   const Tensor y = arena.floats({places, static_cast<std::int64_t>(hidden)});
-  const kernels::SplitRows x = kernels::place_split(
-      arena.allocate(kernels::split_bytes(routed.places, hidden)), routed.places, hidden);
-  kernels::split_rows_cuda(device, {.to = x,
-                                    .x = floats(call.x),
-                                    .rows = routed.groups.pairs,
-                                    .columns = hidden,
-                                    .place = routed.groups.place,
-                                    .per_row = routed.per_row});
-  if (routed.groups.pairs / routed.rows().most < kernels::kLargeTileRows) {
+  const std::size_t average = routed.groups.pairs / routed.rows().most;
+  const bool turned = kernels::takes_turned_rows(device, call.gate.front().tiled()->view(), average);
+  const unsigned parts = call.gate.front().tiled()->view().parts();
+  const kernels::SplitRows x =
+      kernels::place_split(arena.allocate(kernels::split_bytes(routed.places, hidden, parts)), routed.places,
+                           hidden, parts, turned);
+  kernels::split_rows_cuda(device,
+                           {.to = x,
+                            .from = {.x = floats(call.x), .columns = static_cast<std::uint32_t>(hidden)},
+                            .rows = routed.groups.pairs,
+                            .place = routed.groups.place,
+                            .per_row = routed.per_row});
+  if (average < kernels::kLargeTileRows) {
     multiply(device, routed, call.gate, call.up, x, floats(gated));
   } else {
     const Tensor ups = arena.floats(gated.shape);
@@ -119,10 +123,12 @@ void experts(Stream& stream, Arena& arena, const ExpertsCall& call) {
     multiply(device, routed, call.up, {}, x, floats(ups));
     gated_activation(stream, gated, gated, ups, call.activation);
   }
-  const kernels::SplitRows inner =
-      kernels::place_split(arena.allocate(kernels::split_bytes(routed.places, width)), routed.places, width);
+  const kernels::SplitRows inner = kernels::place_split(
+      arena.allocate(kernels::split_bytes(routed.places, width, parts)), routed.places, width, parts, turned);
   kernels::split_rows_cuda(device,
-                           {.to = inner, .x = floats(gated), .rows = routed.places, .columns = width});
+                           {.to = inner,
+                            .from = {.x = floats(gated), .columns = static_cast<std::uint32_t>(width)},
+                            .rows = routed.places});
   multiply(device, routed, call.down, {}, inner, floats(y));
   kernels::combine_experts_cuda(device, {.out = floats(call.out),
                                          .y = floats(y),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "device/ops.h"
+#include "device/fused_ops.h"
 
 /// The GPU implementations behind cuda_ops(): shape checks, then kernels on the stream's device.
 namespace lanner::device::cuda {
@@ -25,7 +25,7 @@ void swap_axes(Stream&, const Tensor& out, const Tensor& x);
 void push_history(Stream&, std::span<const HistoryPush> pushes);
 std::span<float> host_floats(Stream&, const Tensor& x);
 void argmax(Stream&, std::span<TokenId> out, const Tensor& x);
-std::shared_ptr<const TiledMatrix> tile(const Ops& ops, const kernels::WeightView& weight);
+std::shared_ptr<const TiledMatrix> tile(const Ops& ops, const kernels::WeightView& weight, Compute compute);
 void linear(Stream&, std::span<const LinearCall> calls, const Tensor& x);
 void gated_linear(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
                   GatedActivation kind);
@@ -37,6 +37,16 @@ void delta_net(Stream&, std::span<const DeltaNetCall> calls);
 void delta_fold(Stream&, std::span<const DeltaFoldCall> calls);
 void route(Stream&, const RouteCall& call);
 void experts(Stream&, Arena&, const ExpertsCall& call);
+
+/// See FusedOps.
+void linear_added(Stream&, std::span<const AddedProduct> products, const ProductInput& in);
+void gated_linear_of(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const ProductInput& in,
+                     GatedActivation kind);
+void add_norm(Stream&, const Tensor& out, const Tensor& x, const Tensor& y, const Tensor& gain, float eps,
+              float factor);
+void attention_heads(Stream&, const AttentionHeads& heads);
+bool can_mix(std::size_t rows, std::size_t taps);
+void delta_mix(Stream&, std::span<const DeltaMixCall> calls, const DeltaMixWeights& weights);
 
 /// The elements of a float tensor in the GPU's memory.
 inline float* floats(const Tensor& x) { return static_cast<float*>(x.data); }

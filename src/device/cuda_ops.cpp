@@ -17,6 +17,13 @@ namespace {
 // Oldest driver that runs programs of this CUDA major version.
 constexpr int kNeededDriver = CUDART_VERSION / 1000 * 1000;
 
+constexpr FusedOps kFused = {.linear = cuda::linear_added,
+                             .gated_linear = cuda::gated_linear_of,
+                             .add_norm = cuda::add_norm,
+                             .attention_heads = cuda::attention_heads,
+                             .can_mix = cuda::can_mix,
+                             .delta_mix = cuda::delta_mix};
+
 struct OpenCard {
   std::string name;
   std::unique_ptr<CudaDevice> device;
@@ -89,6 +96,7 @@ Ops cuda_ops(int index) {
       .isa = Isa::kReference,
       .memory = &card.device->memory(),
       .cuda = card.device.get(),
+      .fused = &kFused,
       .embed = cuda::embed,
       .rms_norm = cuda::rms_norm,
       .l2_norm = cuda::l2_norm,

@@ -30,6 +30,20 @@ void rms_norm(Stream& stream, const Tensor& out, const Tensor& x, const Tensor& 
   kernels::rms_norm_cuda(stream.cuda(), floats(out), floats(x), floats(w), x.rows(), x.columns(), eps);
 }
 
+void add_norm(Stream& stream, const Tensor& out, const Tensor& x, const Tensor& y, const Tensor& gain,
+              float eps, float factor) {
+  check_shape(same_shape(out, x) && same_shape(x, y) && gain.element_count() == x.shape.back(), "add_norm",
+              y);
+  kernels::add_norm_cuda(stream.cuda(), {.out = floats(out),
+                                         .x = floats(x),
+                                         .y = floats(y),
+                                         .gain = floats(gain),
+                                         .rows = x.rows(),
+                                         .dim = x.columns(),
+                                         .eps = eps,
+                                         .factor = factor});
+}
+
 void l2_norm(Stream& stream, const Tensor& x, std::size_t begin, std::size_t count, std::size_t dim,
              float scale) {
   check_shape(begin + count <= x.columns() && count % dim == 0, "l2_norm", x);

@@ -35,6 +35,24 @@ kernels::LinearKernels bind_kernels(const WeightSpec& spec, Isa isa) {
 
 }  // namespace
 
+std::string_view name(Compute compute) {
+  switch (compute) {
+    case Compute::kInt8:
+      return "int8";
+    case Compute::kHalf:
+      return "half";
+    default:
+      return "exact";
+  }
+}
+
+Compute parse_compute(std::string_view text) {
+  for (const Compute compute : {Compute::kExact, Compute::kInt8, Compute::kHalf})
+    if (text == name(compute)) return compute;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("unknown arithmetic \"{}\", expected exact, int8 or half", text));
+}
+
 Matrix::Matrix(const kernels::WeightView& view, std::shared_ptr<const void> owner, Isa isa)
     : view_(view), kernels_(bind_kernels(view.spec, isa)), owner_(std::move(owner)) {}
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string_view>
 
 #include "core/cpu_features.h"
 #include "core/thread_pool.h"
@@ -19,7 +20,13 @@ using kernels::WeightView;
 enum class Compute : std::uint8_t {
   kExact,  ///< float activations: what a float32 reference computes
   kInt8,   ///< activations rounded to int8 per weight group where the weight's format has a packed form
+  kHalf,   ///< activations rounded to half precision, 11 bits beneath the row's largest; GPUs only
 };
+
+/// "exact", "int8", "half"
+std::string_view name(Compute compute);
+/// The opposite; throws Error kInvalidArgument for other words.
+Compute parse_compute(std::string_view text);
 
 class TiledMatrix;
 

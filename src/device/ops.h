@@ -66,6 +66,10 @@ struct AttentionCall {
   KvBlocks kv;
   std::span<const std::int32_t> key_begin;
   std::span<const std::int32_t> key_end;
+  /// Of Ops with fused operations only: outputs of row t, head h are multiplied by the sigmoid of the D gates
+  /// at (t * Hq + h) * gate_head.
+  const float* gate = nullptr;
+  std::size_t gate_head = 0;
 };
 
 /// Rows of one sequence through its causal convolution.
@@ -82,8 +86,8 @@ struct HistoryPush {
   Tensor x;
 };
 
-/// The gated delta rule over rows of one sequence inside one 64-position chunk; see
-/// kernels/delta_net/delta_net.h.
+/// The gated delta rule over rows of one sequence inside one 64-position chunk, or with next_state any number
+/// of rows; see kernels/delta_net/delta_net.h.
 struct DeltaNetCall {
   Tensor out;        ///< [T, Hv, dv]
   Tensor qkv;        ///< [T, Hk*dk | Hk*dk | Hv*dv], q and k L2-normalised
@@ -95,6 +99,8 @@ struct DeltaNetCall {
   std::size_t key_dim = 0;
   std::size_t value_dim = 0;
   const float* state = nullptr;
+  /// Of Ops with fused operations only: where chunks that the rows fill are folded to; may be state.
+  float* next_state = nullptr;
   float* entry_keys = nullptr;
   float* entry_values = nullptr;
   float* entry_decay = nullptr;
@@ -149,6 +155,7 @@ struct RouteCall {
 };
 
 class CudaDevice;
+struct FusedOps;
 
 /// Every operation a layer may call, for one device; filled once by cpu_ops() or cuda_ops(). Shapes are
 /// checked in every build (Error kInternal). Rows never influence each other, so any packing of rows gives
@@ -158,6 +165,7 @@ struct Ops {
   Isa isa = Isa::kReference;
   Memory* memory = &host_memory();  ///< where tensors, weights and caches of this device live
   CudaDevice* cuda = nullptr;       ///< the GPU of cuda_ops(), which outlives the table
+  const FusedOps* fused = nullptr;  ///< see device/fused_ops.h; without them layers compute the parts
 
   /// out[t] = table[ids[t]] * scale
   void (*embed)(Stream&, const Tensor& out, const Matrix& table, std::span<const TokenId> ids, float scale);
@@ -196,7 +204,8 @@ struct Ops {
   void (*argmax)(Stream&, std::span<TokenId> out, const Tensor& x);
   /// Rearranges a weight in the device's memory for its products; nothing for formats that stay as they are.
   /// Not set on the CPU, whose matrices stay mapped.
-  std::shared_ptr<const TiledMatrix> (*tile)(const Ops& ops, const kernels::WeightView& weight) = nullptr;
+  std::shared_ptr<const TiledMatrix> (*tile)(const Ops& ops, const kernels::WeightView& weight,
+                                             Compute compute) = nullptr;
   /// Products of one input x [T, K] with several matrices.
   void (*linear)(Stream&, std::span<const LinearCall> calls, const Tensor& x);
   /// out [T, N] = act(x gateᵀ) * (x upᵀ)

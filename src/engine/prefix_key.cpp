@@ -52,9 +52,9 @@ std::string kv_types_name(const cache::CacheSpec& spec) {
 }
 
 cache::PrefixKey prefix_key(const LoadedModel& model) {
-  const char* arithmetic = model.options().compute == device::Compute::kInt8 ? "int8" : "exact";
   return {
-      .model = fmt::format("{} {} {}", model_fingerprint(model.checkpoint()), model.ops().device, arithmetic),
+      .model = fmt::format("{} {} {}", model_fingerprint(model.checkpoint()), model.ops().device,
+                           device::name(model.options().compute)),
       .kv_types = kv_types_name(model.cache_spec()),
       .adapters = ""};
 }

@@ -14,6 +14,13 @@ struct FeedForward {
 
   /// x [T, D] → [T, D]
   Tensor operator()(Step& step, const Tensor& x) const;
+  /// norm(x) [T, D] → [T, D]
+  Tensor operator()(Step& step, const Normed& in) const;
+  /// out = residual + the feed-forward of norm(x)
+  void add_to(Step& step, const Tensor& out, const Tensor& residual, const Normed& in) const;
+
+ private:
+  Tensor gated(Step& step, const Normed& in) const;
 };
 
 }  // namespace lanner::layers

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <vector>
+
 #include "cache/layer_spec.h"
+#include "cache/recurrent_cache.h"
 #include "layers/linear.h"
 #include "layers/rms_norm.h"
 
@@ -20,8 +23,24 @@ struct GatedDeltaNet {
   RmsNorm norm;    ///< over dv, plain gain
   Linear out;      ///< [D, Hv*dv]
 
-  /// x [T, D] → [T, D]; appends to the recurrent cache of `layer` in every group.
-  Tensor operator()(Step& step, const Tensor& x, std::size_t layer) const;
+  /// norm(x) [T, D] → residual + the mixer's output [T, D]; appends to the recurrent cache of `layer` in every
+  /// group.
+  Tensor operator()(Step& step, const Normed& in, const Tensor& residual, std::size_t layer) const;
+
+ private:
+  /// The projections of one step's rows, and what the mixer computes from them.
+  struct Rows {
+    Tensor m;          ///< [T, channels]
+    Tensor z;          ///< [T, Hv*dv]
+    Tensor beta;       ///< [T, Hv]
+    Tensor log_decay;  ///< [T, Hv]
+    Tensor qkv;        ///< [T, channels]
+    Tensor o;          ///< [T, Hv*dv]
+  };
+  void mix(Step& step, const Rows& rows, std::vector<cache::DeltaAppend>& appends, std::size_t layer) const;
+  void mix_fused(Step& step, const Rows& rows, std::vector<cache::DeltaAppend>& appends,
+                 std::size_t layer) const;
+  float query_scale() const;
 };
 
 }  // namespace lanner::layers

@@ -4,7 +4,8 @@
 #include <array>
 #include <cstddef>
 
-#include "device/matrix.h"
+#include "device/fused_ops.h"
+#include "layers/rms_norm.h"
 #include "layers/step.h"
 
 namespace lanner::layers {
@@ -39,5 +40,36 @@ std::array<Tensor, kCount> project(Step& step, const Tensor& x,
   step.ops.linear(step.stream, calls, x);
   return outs;
 }
+
+/// norm(x) on its way into products; a device that can forms it there.
+struct Normed {
+  const RmsNorm& norm;
+  const Tensor& x;  ///< [T, in]
+
+  device::ProductInput input() const {
+    return {.x = x, .norm = true, .gain = norm.weight, .eps = norm.eps};
+  }
+};
+
+/// The same products of norm(x).
+template <std::size_t kCount>
+std::array<Tensor, kCount> project(Step& step, const Normed& in,
+                                   const std::array<const Linear*, kCount>& linears) {
+  if (step.ops.fused == nullptr) return project(step, in.norm(step, in.x), linears);
+  std::array<Tensor, kCount> outs;
+  std::array<device::AddedProduct, kCount> products;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const device::Matrix& w = linears[i]->weight();
+    outs[i] = step.floats({static_cast<std::int64_t>(in.x.rows()), static_cast<std::int64_t>(w.rows())});
+    products[i] = {.out = outs[i], .w = &w};
+  }
+  step.ops.fused->linear(step.stream, products, in.input());
+  return outs;
+}
+
+/// out = residual + w x; out may be residual.
+void add_product(Step& step, const Tensor& out, const Tensor& residual, const Linear& w, const Tensor& x);
+/// residual + w x
+Tensor add_product(Step& step, const Tensor& residual, const Linear& w, const Tensor& x);
 
 }  // namespace lanner::layers

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "layers/rms_norm.h"
 
+#include "device/fused_ops.h"
+
 namespace lanner::layers {
 
 Tensor RmsNorm::operator()(Step& step, const Tensor& x) const {
   const Tensor out = step.floats(x.shape);
   step.ops.rms_norm(step.stream, out, x, weight, eps);
   return out;
+}
+
+void add_normed(Step& step, const Tensor& out, const Tensor& x, const RmsNorm& norm, const Tensor& y,
+                float factor) {
+  if (step.ops.fused != nullptr)
+    return step.ops.fused->add_norm(step.stream, out, x, y, norm.weight, norm.eps, factor);
+  step.ops.add(step.stream, out, x, norm(step, y));
+  if (factor != 1) step.ops.scale(step.stream, out, out, factor);
 }
 
 }  // namespace lanner::layers

@@ -15,4 +15,8 @@ struct RmsNorm {
   Tensor operator()(Step& step, const Tensor& x) const;
 };
 
+/// out = (x + norm(y)) * factor; out may be x.
+void add_normed(Step& step, const Tensor& out, const Tensor& x, const RmsNorm& norm, const Tensor& y,
+                float factor = 1);
+
 }  // namespace lanner::layers

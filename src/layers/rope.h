@@ -35,6 +35,7 @@ class Rope {
   RopeTables tables(Step& step, const Packing& rows) const;
   /// Rotates x [T, heads, head_dim] in place.
   void rotate(Step& step, const Tensor& x, const RopeTables& tables) const;
+  const device::RopeShape& shape() const { return shape_; }
 
  private:
   device::RopeShape shape_;

@@ -53,6 +53,11 @@ struct Packing {
   std::size_t rows() const { return key_positions.size(); }
 };
 
+/// The packed rows of one group.
+inline Tensor part(const Tensor& x, const Packing::Range& range) {
+  return x.slice(static_cast<std::int64_t>(range.begin), static_cast<std::int64_t>(range.end));
+}
+
 /// Called with each layer's output [rows, H] (index 0 is the embedding, then one per layer, last the final
 /// norm's output). Setting it makes every row wanted inside the layers.
 using Tap = std::function<void(std::size_t index, const Tensor& hidden)>;

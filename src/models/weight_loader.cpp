@@ -234,7 +234,7 @@ device::WeightView WeightLoader::view_of(const Triple& triple, const WeightSpec&
 device::Matrix WeightLoader::bind(const device::WeightView& view, std::shared_ptr<const void> owner) const {
   device::Matrix matrix(view, std::move(owner), target_.ops.isa);
   if (target_.ops.tile != nullptr)
-    if (auto tiled = target_.ops.tile(target_.ops, view)) matrix.set_tiled(std::move(tiled));
+    if (auto tiled = target_.ops.tile(target_.ops, view, target_.compute)) matrix.set_tiled(std::move(tiled));
   return matrix;
 }
 

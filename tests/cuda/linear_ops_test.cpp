@@ -21,7 +21,7 @@ using kernels::WeightSpec;
 class WeightTwin {
  public:
   WeightTwin(DevicePair& pair, const WeightSpec& spec, std::size_t rows, std::size_t columns,
-             std::uint64_t seed) {
+             std::uint64_t seed, device::Compute compute = device::Compute::kExact) {
     kernels::WeightView host{.spec = spec, .rows = rows, .columns = columns};
     kernels::WeightView cuda = host;
     if (spec.format == WeightFormat::kDense) {
@@ -37,7 +37,7 @@ class WeightTwin {
     }
     host_ = Matrix(host, nullptr, Isa::kReference);
     cuda_ = Matrix(cuda, nullptr, Isa::kReference);
-    if (auto tiled = pair.cuda().tile(pair.cuda(), cuda)) cuda_.set_tiled(std::move(tiled));
+    if (auto tiled = pair.cuda().tile(pair.cuda(), cuda, compute)) cuda_.set_tiled(std::move(tiled));
   }
 
   const Matrix& host() const { return host_; }

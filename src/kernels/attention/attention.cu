@@ -147,6 +147,12 @@ __device__ Join join(Running& total, float largest, float sum) {
   return factors;
 }
 
+/// Element d of the output of `pair` = row * q_heads + head.
+__device__ void store_output(const AttentionCudaArgs& args, std::size_t pair, unsigned d, float value) {
+  if (args.gate != nullptr) value = value / (1.0F + expf(-args.gate[pair * args.gate_head + d]));
+  args.out[pair * args.head_dim + d] = value;
+}
+
 template <typename T>
 __device__ const T* head_of(const void* block, const AttentionCudaArgs& args, const Tile& tile) {
   return static_cast<const T*>(block) + std::size_t{tile.kv_head} * kBlock * args.head_dim;
@@ -248,7 +254,8 @@ __global__ void __launch_bounds__(kThreads) attention_kernel(AttentionCudaArgs a
 #pragma unroll
       for (unsigned i = 0; i < kParts; ++i)
         if (threadIdx.x + i * kThreads < args.head_dim)
-          args.out[query_offset(args, tile, q) + threadIdx.x + i * kThreads] = totals[q][i] / running[q].sum;
+          store_output(args, query_offset(args, tile, q) / args.head_dim, threadIdx.x + i * kThreads,
+                       totals[q][i] / running[q].sum);
     }
   }
 }
@@ -276,7 +283,7 @@ __global__ void join_parts_kernel(AttentionCudaArgs args) {
 #pragma unroll
   for (unsigned i = 0; i < 4; ++i) {
     const unsigned d = threadIdx.x + i * kThreads;
-    if (d < args.head_dim) args.out[pair * args.head_dim + d] = total[i] / running.sum;
+    if (d < args.head_dim) store_output(args, pair, d, total[i] / running.sum);
   }
 }
 

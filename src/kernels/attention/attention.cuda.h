@@ -29,6 +29,8 @@ inline constexpr std::size_t kAttentionPart = 256;
 struct AttentionCudaArgs {
   const float* q = nullptr;               ///< [rows, q_heads, head_dim]
   float* out = nullptr;                   ///< [rows, q_heads, head_dim], not q
+  const float* gate = nullptr;            ///< row r, head h at (r * q_heads + h) * gate_head; nullptr: none
+  std::size_t gate_head = 0;              ///< outputs are multiplied by sigmoid(gate)
   const AttentionRowCuda* row = nullptr;  ///< [rows]
   std::size_t rows = 0;
   std::size_t q_heads = 0;

@@ -9,13 +9,24 @@
 
 namespace lanner::kernels {
 
-/// First statement of every kernel: the next kernel may be set up meanwhile, and nothing earlier is still
-/// running afterwards (programmatic dependent launch).
-__device__ inline void begin_kernel() {
+/// The next kernel may be set up while this one runs (programmatic dependent launch).
+__device__ inline void let_next_start() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// Nothing earlier is still running afterwards. What comes before may touch weights alone.
+__device__ inline void wait_for_earlier() {
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+/// First statement of a kernel that has nothing to do ahead of time.
+__device__ inline void begin_kernel() {
+  let_next_start();
+  wait_for_earlier();
 }
 
 /// Sum over a warp in one fixed order; every lane gets it.

@@ -41,6 +41,8 @@ class CudaQueue {
   /// Aligned to 16 bytes, valid until the step's commands have run.
   virtual const void* stage(const void* values, std::size_t size_bytes) = 0;
   virtual int multiprocessors() const = 0;
+  /// True when kernels built for cards with warpgroup matrix instructions run (compute capability 9.0).
+  virtual bool warpgroups() const = 0;
 
   /// kernel<<<grid, block>>>(arguments...)
   template <typename... Parameters, typename... Arguments>

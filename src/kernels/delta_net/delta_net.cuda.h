@@ -7,13 +7,16 @@
 
 namespace lanner::kernels {
 
-/// Rows of one sequence inside one 64-position chunk; pointers as in DeltaNetArgs, in device memory.
+/// Rows of one sequence; pointers as in DeltaNetArgs, in device memory.
 struct DeltaNetRowsCuda {
   const float* qkv = nullptr;        ///< [rows, q | k | v], q and k normalised
   const float* beta = nullptr;       ///< [rows, value_heads]
   const float* log_decay = nullptr;  ///< [rows, value_heads]
-  float* out = nullptr;              ///< [rows, value_heads, value_dim]
+  const float* z = nullptr;  ///< [rows, value_heads, value_dim]: gates the norm of the outputs, if any
+  float* out = nullptr;      ///< [rows, value_heads, value_dim]
   const float* state = nullptr;
+  float* next_state =
+      nullptr;  ///< where full chunks are folded to, may be state; nullptr: rows end in this chunk
   float* entry_keys = nullptr;
   float* entry_values = nullptr;
   float* entry_decay = nullptr;
@@ -24,17 +27,27 @@ struct DeltaNetRowsCuda {
 struct DeltaShapeCuda {
   unsigned key_heads = 0;
   unsigned value_heads = 0;
-  unsigned key_dim = 0;  ///< a multiple of 4, at most 256
-  unsigned value_dim = 0;
+  unsigned key_dim = 0;         ///< a multiple of 4, at most 128
+  unsigned value_dim = 0;       ///< at most 128
+  const float* gain = nullptr;  ///< [value_dim] of the outputs' norm, where rows have z
+  float eps = 0;
 };
 
-/// delta_net.h for `count` sequences at once; `calls` in device memory, none longer than `rows`. Sums: a dot
-/// product of keys in four strands of ascending index, joined in pairs; reads of the state by ascending key
-/// index; entries in four strands of ascending index, joined in pairs. batch-invariant: yes. scratch:
-/// delta_net_cuda_scratch_bytes().
-void delta_net_cuda(CudaQueue& queue, const DeltaNetRowsCuda* calls, std::size_t count, std::size_t rows,
+/// Most rows of a sequence that delta_step_cuda() takes.
+inline constexpr unsigned kDeltaStepRows = 8;
+
+/// delta_net.h for `count` sequences at once, `calls` in device memory; with z, then norm(out) * gain *
+/// silu(z). Sums, per row and head, whichever of the two ran it: over key elements in blocks of 32 ascending
+/// ones, over entries in blocks of 16, blocks in ascending order; decays from the entry on upwards.
+/// batch-invariant: yes.
+/// Few rows, all in the open chunk: one block of threads per head.
+void delta_step_cuda(CudaQueue& queue, const DeltaNetRowsCuda* calls, std::size_t count,
+                     const DeltaShapeCuda& shape);
+/// Any rows, `most` of a sequence at most, through as many chunks as they fill. The norm of outputs with z is
+/// left to gated_rms_norm_cuda(). scratch: delta_run_cuda_scratch_bytes().
+void delta_run_cuda(CudaQueue& queue, const DeltaNetRowsCuda* calls, std::size_t count, std::size_t most,
                     const DeltaShapeCuda& shape, float* scratch);
-std::size_t delta_net_cuda_scratch_bytes(std::size_t count, const DeltaShapeCuda& shape);
+std::size_t delta_run_cuda_scratch_bytes(std::size_t count, std::size_t most, const DeltaShapeCuda& shape);
 
 /// delta_fold() for `count` sequences at once; next_state may be state.
 struct DeltaFoldCuda {
@@ -63,5 +76,29 @@ struct CausalConvCuda {
 };
 void causal_conv_cuda(CudaQueue& queue, const CausalConvCuda* calls, std::size_t count, std::size_t rows,
                       std::size_t channels, const float* w, std::size_t taps);
+
+/// A few rows of one sequence on their way to the delta rule: convolution, history, norms of queries and
+/// keys, gates.
+struct DeltaInputsCuda {
+  const float* x = nullptr;  ///< [rows, q | k | v]
+  const float* history = nullptr;
+  float* next_history = nullptr;  ///< HistoryPush: its last `kept` rows
+  float* out = nullptr;           ///< [rows, q | k | v]
+  float* b = nullptr;             ///< [rows, value_heads], becomes beta
+  float* a = nullptr;             ///< [rows, value_heads], becomes the log decay
+  unsigned rows = 0;              ///< at most kDeltaStepRows
+  unsigned kept = 0;
+};
+struct DeltaInputWeightsCuda {
+  const float* conv = nullptr;  ///< [4, channels]
+  const float* a_log = nullptr;
+  const float* dt_bias = nullptr;
+  float eps = 0;          ///< of the norms
+  float query_scale = 1;  ///< of normed queries
+};
+/// Four taps. To the same bits as causal_conv_cuda(), push_history_cuda(), l2_norm_cuda() and
+/// delta_net_gates_cuda() one after the other.
+void delta_inputs_cuda(CudaQueue& queue, const DeltaInputsCuda* calls, std::size_t count,
+                       const DeltaShapeCuda& shape, const DeltaInputWeightsCuda& weights);
 
 }  // namespace lanner::kernels

@@ -25,44 +25,64 @@ struct TiledWeight {
   std::uint32_t chunks = 0;   ///< of 64 inputs, even when the group is 128
   std::uint32_t group = 64;   ///< 32, 64 or 128
   TileCode code = TileCode::kInt4;
-  bool f16_tables = false;  ///< scale and bias are f16, else bf16
+  bool f16_tables = false;         ///< scale and bias are f16, else bf16
+  bool half = false;               ///< products in half precision
+  const float* factors = nullptr;  ///< of half: [tiles * 16], a power of two per output
 
   constexpr std::uint32_t tiles() const { return (rows + 15) / 16; }
+  /// Half-precision parts that its products take of every input.
+  constexpr unsigned parts() const { return half ? 1 : 2; }
 };
+
+// With `half` products are computed in half precision: an element is rounded to f16 before its product, as is
+// every input. Scales and biases are f16 then and, like dense elements, divided by the output's factor, so
+// that an output's largest element lies in [1/2, 1).
 
 /// False for formats whose products run through linear_plain_cuda().
 bool can_tile(const WeightSpec& spec);
 /// Sizes of codes and tables.
 std::size_t tiled_code_bytes(const WeightSpec& spec, std::size_t rows, std::size_t columns);
 std::size_t tiled_table_bytes(const WeightSpec& spec, std::size_t rows, std::size_t columns);
-/// The description of a tiled form at these addresses.
+/// The description of a tiled form at these addresses; with factors [rows rounded up to 16], for half
+/// precision.
 TiledWeight tiled_weight(const WeightSpec& spec, std::size_t rows, std::size_t columns, void* codes,
-                         void* tables);
+                         void* tables, float* factors);
 /// Fills a tiled form from a plain one; both in device memory.
 void tile_weight_cuda(CudaQueue& queue, const TiledWeight& to, const WeightView& from);
 
+/// Rows on their way into products: x, or its RMS norm x / sqrt(mean x² + eps) * gain.
+struct RowInputCuda {
+  const float* x = nullptr;     ///< [rows, columns]
+  const float* gain = nullptr;  ///< [columns]; nullptr: none
+  float eps = 0;
+  bool norm = false;
+  std::uint32_t columns = 0;  ///< a multiple of 8
+};
+
 /// Input rows as the tensor cores take them: x * 2^s = high + low in half precision, s such that the row's
-/// largest magnitude lies in [2^13, 2^14), so 22 bits of every large element count. Units of 32 inputs, 8
-/// rows side by side.
+/// largest magnitude lies in [2^13, 2^14), so 22 bits of every large element count; of one part alone, for
+/// weights in half precision, 11.
+/// Units of 32 inputs, 8 rows side by side.
 struct SplitRows {
   void* high = nullptr;      ///< [units, row tiles of 8, 32 lanes, 8 halves]
-  void* low = nullptr;       ///< likewise
-  float* sums = nullptr;     ///< [units, rows rounded up to 8]: sum of a unit's elements
+  void* low = nullptr;       ///< likewise; nullptr: one part
+  float* sums = nullptr;     ///< [units, rows rounded up to 8]: sum of a unit's elements; of two parts only
   float* factors = nullptr;  ///< [rows]: 2^-s
   std::uint32_t units = 0;
   std::uint32_t row_tiles = 0;
+  bool turned =
+      false;  ///< high is [units, 2 steps, row tiles of 8, 2 halves, 8 rows, 8 inputs], for warpgroups
 };
 /// Bytes that split rows take, all parts together.
-std::size_t split_bytes(std::size_t rows, std::size_t columns);
+std::size_t split_bytes(std::size_t rows, std::size_t columns, unsigned parts);
 /// Lays the parts out in `memory`.
-SplitRows place_split(void* memory, std::size_t rows, std::size_t columns);
-/// Fills them from x [rows, columns]. With `place`, pair p of `pairs` takes row p / per_row of x to row
-/// place[p].
+SplitRows place_split(void* memory, std::size_t rows, std::size_t columns, unsigned parts,
+                      bool turned = false);
+/// Fills them from `from`. With `place`, pair p of `pairs` takes row p / per_row of x to row place[p].
 struct SplitRowsCudaArgs {
   SplitRows to;
-  const float* x = nullptr;
+  RowInputCuda from;
   std::size_t rows = 0;  ///< or pairs
-  std::size_t columns = 0;
   const std::uint32_t* place = nullptr;
   std::uint32_t per_row = 1;
 };
@@ -85,21 +105,31 @@ struct ExpertRowsCuda {
   std::uint32_t pairs = 0;  ///< rows in all
 };
 
-/// out_i [rows, w_i.rows] = x w_iᵀ for up to kMaxProducts weights of one code and group; or, with a gate,
-/// out_0 = act(x w_0ᵀ) * (x w_1ᵀ). Per output: groups in ascending order inside 8 slices of the inputs (warps
-/// of a block, or passes of a large tile), products of a group by tensor cores in float, high part before
-/// low, scale * sum + bias * sum of inputs by FMA, then the slices in ascending order. The order depends on
-/// columns and group alone: batch-invariant: yes. Error against double: about 2^-21 of |x||w|.
+/// out_i [rows, w_i.rows] = x w_iᵀ (+ residual_i) for up to kMaxProducts weights of one code and group; or,
+/// with a gate, out_0 = act(x w_0ᵀ) * (x w_1ᵀ). Per output: groups in ascending order inside 8 slices of the
+/// inputs (warps of a block, or passes of a large tile), products of a group by tensor cores in float, high
+/// part before low, scale * sum + bias * sum of inputs by FMA, then the slices in ascending order. The order
+/// depends on columns and group alone: batch-invariant: yes. Error against double: about 2^-21 of |x||w|.
+/// With weights in half precision a slice is one sum by tensor cores of rounded elements times rounded
+/// inputs: about 2^-11.
 struct TiledProductCudaArgs {
   TiledWeight w[kMaxProducts] = {};
   float* out[kMaxProducts] = {};
+  const float* residual[kMaxProducts] = {};  ///< [rows, w_i.rows], may be out_i; nullptr: none
   std::uint32_t count = 0;
   ProductGate gate = ProductGate::kNone;
   std::uint32_t rows = 0;
   SplitRows x = {};
+  RowInputCuda input = {};      ///< in place of x where forms_rows()
   ExpertRowsCuda experts = {};  ///< experts.experts > 0: w[0] (and w[1]) of any expert give the shape only
 };
 void tiled_product_cuda(CudaQueue& queue, const TiledProductCudaArgs& args);
+
+/// True when the product of `rows` rows, on average per expert if there are experts, takes turned rows.
+bool takes_turned_rows(const CudaQueue& queue, const TiledWeight& w, std::size_t rows);
+
+/// True when the product norms and splits its few rows by itself; decided by shapes and rows.
+bool forms_rows(const TiledProductCudaArgs& args);
 
 /// Rows from which tiled_product_cuda() takes the large tile, where a gate is not supported.
 inline constexpr std::size_t kLargeTileRows = 65;

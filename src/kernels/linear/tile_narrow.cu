@@ -46,51 +46,29 @@ struct RowRange {
   unsigned count = 0;  ///< rows
 };
 
-/// Split rows where a block reads them: copied to shared memory when they are few, else where they were
-/// written.
+/// Split rows as a lane reads them.
 struct Inputs {
   const uint4* high = nullptr;   ///< this lane's part of unit 0
-  const uint4* low = nullptr;    ///< likewise
+  const uint4* low = nullptr;    ///< likewise; nullptr: one part
   const float2* sums = nullptr;  ///< of rows 2t and 2t + 1
   std::size_t unit_vectors = 0;  ///< between units of high and low
   std::size_t unit_sums = 0;     ///< between units of sums
 
   __device__ static Inputs global(const SplitRows& x, const RowRange& rows, unsigned lane) {
-    return {static_cast<const uint4*>(x.high) + std::size_t{rows.tile} * 32 + lane,
-            static_cast<const uint4*>(x.low) + std::size_t{rows.tile} * 32 + lane,
-            reinterpret_cast<const float2*>(x.sums) + rows.tile * 4 + lane % 4, std::size_t{x.row_tiles} * 32,
-            std::size_t{x.row_tiles} * 4};
+    return {
+        static_cast<const uint4*>(x.high) + std::size_t{rows.tile} * 32 + lane,
+        x.low == nullptr ? nullptr : static_cast<const uint4*>(x.low) + std::size_t{rows.tile} * 32 + lane,
+        reinterpret_cast<const float2*>(x.sums) + rows.tile * 4 + lane % 4, std::size_t{x.row_tiles} * 32,
+        std::size_t{x.row_tiles} * 4};
   }
 };
 
-/// Bytes that `rows` <= 8 split rows take in shared memory.
-__host__ __device__ constexpr std::size_t cached_bytes(unsigned units, unsigned rows) {
-  return std::size_t{units} * (rows * 4 * 2 * 16 + 32);
-}
-
-/// Copies the only row tile of x; every thread of the block takes part.
-__device__ Inputs cache_inputs(uint4* memory, const SplitRows& x, unsigned units, unsigned rows,
-                               unsigned lane) {
-  const unsigned width = rows * 4;
-  uint4* low = memory + std::size_t{units} * width;
-  auto* sums = reinterpret_cast<float4*>(low + std::size_t{units} * width);
-  for (unsigned i = threadIdx.x; i < units * width; i += kThreads) {
-    const unsigned from = i / width * 32 + i % width;
-    memory[i] = static_cast<const uint4*>(x.high)[from];
-    low[i] = static_cast<const uint4*>(x.low)[from];
-  }
-  for (unsigned i = threadIdx.x; i < units * 2; i += kThreads)
-    sums[i] = reinterpret_cast<const float4*>(x.sums)[i];
-  __syncthreads();
-  return {memory + lane, low + lane, reinterpret_cast<const float2*>(sums) + lane % 4, width, 4};
-}
-
 /// One slice of 16 outputs times up to 8 * kTiles rows.
-template <TileCode kCode, unsigned kGroup, unsigned kTiles>
+template <TileCode kCode, unsigned kGroup, unsigned kTiles, bool kHalf>
 __device__ void slice_product(float (&sums)[kTiles][4], const TiledWeight w, const Inputs& x, unsigned tile,
                               const RowRange& rows) {
   const unsigned lane = threadIdx.x % 32;
-  const unsigned per_slice = slice_chunks(w.chunks);
+  const unsigned per_slice = slice_chunks(w);
   const unsigned begin = min(threadIdx.x / 32 * per_slice, w.chunks);
   const unsigned end = min(begin + per_slice, w.chunks);
   float part[kTiles][4] = {};
@@ -106,18 +84,25 @@ __device__ void slice_product(float (&sums)[kTiles][4], const TiledWeight w, con
       if (chunk >= end) break;
 #pragma unroll
       for (unsigned unit = 0; unit < 2; ++unit) {
-        const UnitFragments f = unit_fragments<kCode>(batch.codes[i], unit);
+        UnitFragments f = unit_fragments<kCode>(batch.codes[i], unit);
+        if constexpr (kHalf && kCode != TileCode::kHalf)
+          scale_fragments(f, batch.entries[i][kGroup == 32 ? unit : 0]);
         const std::size_t at = chunk * 2 + unit;
         const bool group_ends = kGroup == 32 || (unit == 1 && (kGroup == 64 || chunk % 2 == 1));
         OutputPair outputs;
-        if (group_ends) outputs = output_pair(batch.entries[i][kGroup == 32 ? unit : 0], w.f16_tables);
+        if (!kHalf && group_ends)
+          outputs = output_pair(batch.entries[i][kGroup == 32 ? unit : 0], w.f16_tables);
 #pragma unroll
         for (unsigned t = 0; t < kTiles; ++t) {
           uint4 h = {};
           uint4 l = {};
           if (t * 8 + lane / 4 < rows.count) {
             h = x.high[at * x.unit_vectors + t * 32];
-            l = x.low[at * x.unit_vectors + t * 32];
+            if constexpr (!kHalf) l = x.low[at * x.unit_vectors + t * 32];
+          }
+          if constexpr (kHalf) {
+            multiply_unit_half(sums[t], f, h);
+            continue;
           }
           multiply_unit(part[t], f, h, l);
           float2 unit_inputs = {};
@@ -154,37 +139,41 @@ __device__ float sum_of_slices(const float* shared, unsigned element, unsigned s
   return total;
 }
 
-__device__ unsigned used_slices(unsigned chunks) {
-  const unsigned per_slice = slice_chunks(chunks);
-  return (chunks + per_slice - 1) / per_slice;
-}
+/// Where a product goes.
+struct ProductOut {
+  float* out;
+  const float* residual;
+};
 
 /// 16 outputs of one product, or of two and their gate, for one range of rows.
-template <TileCode kCode, unsigned kGroup, unsigned kTiles>
+template <TileCode kCode, unsigned kGroup, unsigned kTiles, bool kHalf>
 __device__ void block_product(float* shared, const TiledWeight* const (&weights)[2], ProductGate gate,
-                              const Inputs& inputs, const float* factors, float* out, unsigned tile,
+                              const Inputs& inputs, const float* factors, const ProductOut& to, unsigned tile,
                               const RowRange& rows) {
   constexpr unsigned kOutputs = 16 * 8 * kTiles;
   const unsigned passes = gate == ProductGate::kNone ? 1 : 2;
 #pragma unroll 1
   for (unsigned pass = 0; pass < passes; ++pass) {
     float sums[kTiles][4] = {};
-    slice_product<kCode, kGroup, kTiles>(sums, *weights[pass], inputs, tile, rows);
+    slice_product<kCode, kGroup, kTiles, kHalf>(sums, *weights[pass], inputs, tile, rows);
     store_slice<kTiles>(shared + pass * kSlices * kOutputs, sums);
   }
   __syncthreads();
-  const unsigned slices = used_slices(weights[0]->chunks);
+  const unsigned slices = used_slices(*weights[0]);
   const unsigned width = weights[0]->rows;
   for (unsigned element = threadIdx.x; element < kOutputs; element += kThreads) {
     const unsigned row = element / 16;
     const unsigned n = tile * 16 + element % 16;
     if (row >= rows.count || n >= width) continue;
-    const float factor = factors[rows.tile * 8 + row];
+    float factor = factors[rows.tile * 8 + row];
+    if constexpr (kHalf) factor *= weights[0]->factors[n];
     float value = sum_of_slices<kTiles>(shared, element, slices) * factor;
     if (passes == 2)
-      value =
-          gated(gate, value, sum_of_slices<kTiles>(shared + kSlices * kOutputs, element, slices) * factor);
-    out[(std::size_t{rows.tile} * 8 + row) * width + n] = value;
+      value = gated(gate, value,
+                    sum_of_slices<kTiles>(shared + kSlices * kOutputs, element, slices) *
+                        (kHalf ? factors[rows.tile * 8 + row] * weights[1]->factors[n] : factor));
+    const std::size_t at = (std::size_t{rows.tile} * 8 + row) * width + n;
+    to.out[at] = to.residual == nullptr ? value : to.residual[at] + value;
   }
   __syncthreads();
 }
@@ -192,9 +181,8 @@ __device__ void block_product(float* shared, const TiledWeight* const (&weights)
 // Fast because every warp streams whole runs of codes with several 16-byte loads in flight, and a block walks
 // many tiles, so that its turnover does not count. With experts, blockIdx.y chooses one of those that have
 // rows.
-template <TileCode kCode, unsigned kGroup, unsigned kTiles>
-__global__ void __launch_bounds__(kThreads)
-    narrow_kernel(const __grid_constant__ TiledProductCudaArgs args, bool cached) {
+template <TileCode kCode, unsigned kGroup, unsigned kTiles, bool kHalf>
+__global__ void __launch_bounds__(kThreads) narrow_kernel(const __grid_constant__ TiledProductCudaArgs args) {
   begin_kernel();
   extern __shared__ float shared[];
   const unsigned lane = threadIdx.x % 32;
@@ -213,11 +201,6 @@ __global__ void __launch_bounds__(kThreads)
   }
   unsigned tiles = weights[0]->tiles();
   for (unsigned i = 1; i < products; ++i) tiles += args.w[i].tiles();
-  Inputs inputs;
-  if (cached) {
-    float* behind = shared + (args.gate == ProductGate::kNone ? 1 : 2) * kSlices * 16 * 8 * kTiles;
-    inputs = cache_inputs(reinterpret_cast<uint4*>(behind), args.x, args.w[0].chunks * 2, count, lane);
-  }
   for (unsigned at = blockIdx.x; at < tiles; at += gridDim.x) {
     unsigned tile = at;
     unsigned i = 0;
@@ -225,64 +208,48 @@ __global__ void __launch_bounds__(kThreads)
     if (products > 1) weights[0] = &args.w[i];
     for (unsigned first = 0; first < count; first += 8 * kTiles) {
       const RowRange rows = {(begin + first) / 8, min(count - first, 8 * kTiles)};
-      if (!cached) inputs = Inputs::global(args.x, rows, lane);
-      block_product<kCode, kGroup, kTiles>(shared, weights, args.gate, inputs, args.x.factors, args.out[i],
-                                           tile, rows);
+      block_product<kCode, kGroup, kTiles, kHalf>(shared, weights, args.gate,
+                                                  Inputs::global(args.x, rows, lane), args.x.factors,
+                                                  {args.out[i], args.residual[i]}, tile, rows);
     }
   }
 }
 
-template <TileCode kCode, unsigned kGroup, unsigned kTiles>
+template <TileCode kCode, unsigned kGroup, unsigned kTiles, bool kHalf>
 void run(CudaQueue& queue, const TiledProductCudaArgs& args) {
-  constexpr std::size_t kMostCachedBytes = 96 << 10;  // so that two blocks fit on a multiprocessor
   const std::size_t both = args.gate == ProductGate::kNone ? 1 : 2;
-  std::size_t shared = both * kSlices * 16 * 8 * kTiles * sizeof(float);
+  const std::size_t shared = both * kSlices * 16 * 8 * kTiles * sizeof(float);
   if (args.experts.experts > 0) {
-    queue.launch(narrow_kernel<kCode, kGroup, kTiles>, {args.w[0].tiles(), args.experts.most},
-                 {kThreads, shared}, args, false);
+    queue.launch(narrow_kernel<kCode, kGroup, kTiles, kHalf>, {args.w[0].tiles(), args.experts.most},
+                 {kThreads, shared}, args);
     return;
   }
-  const std::size_t inputs = cached_bytes(args.w[0].chunks * 2, args.rows);
-  const bool cached = args.rows <= 8 && inputs <= kMostCachedBytes;
-  if (cached) shared += inputs;
   std::uint32_t tiles = 0;
   for (unsigned i = 0; i < (both == 2 ? 1 : args.count); ++i) tiles += args.w[i].tiles();
   const auto resident = std::uint32_t(queue.multiprocessors() * (kTiles <= 2 ? 2 : 1));
-  queue.launch(narrow_kernel<kCode, kGroup, kTiles>, {std::min(tiles, resident)}, {kThreads, shared}, args,
-               cached);
+  queue.launch(narrow_kernel<kCode, kGroup, kTiles, kHalf>, {std::min(tiles, resident)}, {kThreads, shared},
+               args);
 }
 
-template <TileCode kCode, unsigned kGroup>
+template <TileCode kCode, unsigned kGroup, bool kHalf>
 void run_for_rows(CudaQueue& queue, const TiledProductCudaArgs& args) {
   // Experts: the number of rows of each is known on the device only.
   const unsigned rows =
       args.experts.experts > 0 ? (args.experts.pairs + args.experts.most - 1) / args.experts.most : args.rows;
   if (rows <= 8)
-    run<kCode, kGroup, 1>(queue, args);
+    run<kCode, kGroup, 1, kHalf>(queue, args);
   else if (rows <= 16)
-    run<kCode, kGroup, 2>(queue, args);
-  else if (rows <= 32)
-    run<kCode, kGroup, 4>(queue, args);
+    run<kCode, kGroup, 2, kHalf>(queue, args);
   else
-    run<kCode, kGroup, 8>(queue, args);
+    run<kCode, kGroup, 4, kHalf>(queue, args);
 }
 
 }  // namespace
 
 void narrow_product(CudaQueue& queue, const TiledProductCudaArgs& args) {
-  const TiledWeight& w = args.w[0];
-  switch (w.code) {
-    case TileCode::kInt4:
-      if (w.group == 32) return run_for_rows<TileCode::kInt4, 32>(queue, args);
-      if (w.group == 64) return run_for_rows<TileCode::kInt4, 64>(queue, args);
-      return run_for_rows<TileCode::kInt4, 128>(queue, args);
-    case TileCode::kInt8:
-      if (w.group == 32) return run_for_rows<TileCode::kInt8, 32>(queue, args);
-      if (w.group == 64) return run_for_rows<TileCode::kInt8, 64>(queue, args);
-      return run_for_rows<TileCode::kInt8, 128>(queue, args);
-    case TileCode::kHalf:
-      return run_for_rows<TileCode::kHalf, 64>(queue, args);
-  }
+  for_kind(args.w[0], [&]<TileCode kCode, unsigned kGroup, bool kHalf>() {
+    run_for_rows<kCode, kGroup, kHalf>(queue, args);
+  });
 }
 
 }  // namespace lanner::kernels

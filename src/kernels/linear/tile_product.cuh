@@ -10,9 +10,15 @@ namespace lanner::kernels {
 /// Slices of the inputs; the partial sums of an output are added in their order.
 inline constexpr unsigned kSlices = 8;
 
-/// Chunks of a slice, even so that no group of 128 is cut.
-__host__ __device__ inline unsigned slice_chunks(unsigned chunks) {
-  return ((chunks + kSlices - 1) / kSlices + 1) / 2 * 2;
+/// Chunks of a slice; no group of 128 is cut.
+__host__ __device__ inline unsigned slice_chunks(const TiledWeight& w) {
+  const unsigned chunks = (w.chunks + kSlices - 1) / kSlices;
+  return w.group == 128 ? (chunks + 1) / 2 * 2 : chunks;
+}
+
+__host__ __device__ inline unsigned used_slices(const TiledWeight& w) {
+  const unsigned per_slice = slice_chunks(w);
+  return (w.chunks + per_slice - 1) / per_slice;
 }
 
 /// 16-byte words of codes that one lane holds of a chunk.
@@ -32,9 +38,24 @@ __device__ inline std::uint32_t minus_1024(std::uint32_t pair) {
   return *reinterpret_cast<const std::uint32_t*>(&value);
 }
 
-/// Codes of a word at nibbles (j, j + 4) as halves.
+/// (word & mask) | bits in one instruction; the compiler makes two of it.
+template <std::uint32_t kMask>
+__device__ inline std::uint32_t masked_or(std::uint32_t word, std::uint32_t bits) {
+  std::uint32_t result;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(result) : "r"(word), "n"(kMask), "r"(bits));
+  return result;
+}
+
+/// Codes of a word at nibbles (j, j + 4) as halves. The upper nibble of a byte stands for 16 times its code
+/// in the mantissa of 1024, which one FMA undoes exactly.
 __device__ inline std::uint32_t nibble_pair(std::uint32_t word, unsigned j) {
-  return minus_1024((word >> (4 * j) & 0x000f000fU) | 0x64006400U);
+  const std::uint32_t bytes = j < 2 ? word : word >> 8;
+  if (j % 2 == 0) return minus_1024(masked_or<0x000f000fU>(bytes, 0x64006400U));
+  const std::uint32_t pair = masked_or<0x00f000f0U>(bytes, 0x64006400U);
+  const __half2 sixteenth = __halves2half2(__ushort_as_half(0x2c00), __ushort_as_half(0x2c00));
+  const __half2 minus_64 = __halves2half2(__ushort_as_half(0xd400), __ushort_as_half(0xd400));
+  const __half2 value = __hfma2(*reinterpret_cast<const __half2*>(&pair), sixteenth, minus_64);
+  return *reinterpret_cast<const std::uint32_t*>(&value);
 }
 
 __device__ inline std::uint32_t low_bytes(std::uint32_t word) {
@@ -86,6 +107,33 @@ __device__ inline void multiply_unit(float (&c)[4], const UnitFragments& f, cons
   multiply_add(c, f.a[0], low.x, low.y);
   multiply_add(c, f.a[1], high.z, high.w);
   multiply_add(c, f.a[1], low.z, low.w);
+}
+
+/// Turns codes, exact halves, into elements rounded to half precision: scale * code + bias.
+__device__ inline void scale_fragments(UnitFragments& f, const uint2& entry) {
+  const auto fma2 = [](std::uint32_t& code, std::uint32_t scales, std::uint32_t biases) {
+    const __half2 value =
+        __hfma2(*reinterpret_cast<const __half2*>(&code), *reinterpret_cast<const __half2*>(&scales),
+                *reinterpret_cast<const __half2*>(&biases));
+    code = *reinterpret_cast<const std::uint32_t*>(&value);
+  };
+  const std::uint32_t upper_scales = __byte_perm(entry.x, 0, 0x1010);
+  const std::uint32_t upper_biases = __byte_perm(entry.x, 0, 0x3232);
+  const std::uint32_t lower_scales = __byte_perm(entry.y, 0, 0x1010);
+  const std::uint32_t lower_biases = __byte_perm(entry.y, 0, 0x3232);
+#pragma unroll
+  for (unsigned step = 0; step < 2; ++step) {
+    fma2(f.a[step][0], upper_scales, upper_biases);
+    fma2(f.a[step][1], lower_scales, lower_biases);
+    fma2(f.a[step][2], upper_scales, upper_biases);
+    fma2(f.a[step][3], lower_scales, lower_biases);
+  }
+}
+
+/// One unit of 32 inputs in half precision.
+__device__ inline void multiply_unit_half(float (&c)[4], const UnitFragments& f, const uint4& inputs) {
+  multiply_add(c, f.a[0], inputs.x, inputs.y);
+  multiply_add(c, f.a[1], inputs.z, inputs.w);
 }
 
 struct ScaleBias {

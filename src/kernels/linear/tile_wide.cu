@@ -172,8 +172,8 @@ __device__ void end_slice(WarpTile& acc, float* total, bool first) {
       }
 }
 
-__device__ void store_totals(float* out, const float* total, const TiledWeight& w, const SplitRows& x,
-                             const Place& place) {
+__device__ void store_totals(float* out, const float* residual, const float* total, const TiledWeight& w,
+                             const SplitRows& x, const Place& place) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned column = threadIdx.x / 32 % 2 * 8;
 #pragma unroll
@@ -186,14 +186,16 @@ __device__ void store_totals(float* out, const float* total, const TiledWeight& 
         const unsigned n = (place.tile + m) * 16 + lane / 4 + i / 2 * 8;
         if (row >= place.rows || n >= w.rows) continue;
         const std::size_t packed = std::size_t{place.row_tile} * 8 + row;
-        out[packed * w.rows + n] = total[((m * 8 + t) * 4 + i) * kThreads + threadIdx.x] * x.factors[packed];
+        const float value = total[((m * 8 + t) * 4 + i) * kThreads + threadIdx.x] * x.factors[packed];
+        const std::size_t at = packed * w.rows + n;
+        out[at] = residual == nullptr ? value : residual[at] + value;
       }
 }
 
 // Fast because a code is widened once for 64 rows and inputs come through shared memory, three chunks ahead.
 template <TileCode kCode, unsigned kGroup>
 __device__ void wide_tile(uint4* shared, const TiledWeight w, const SplitRows& x, float* out,
-                          const Place& place) {
+                          const float* residual, const Place& place) {
   auto* total = reinterpret_cast<float*>(shared) + kInputBytes / sizeof(float);
   const unsigned lane = threadIdx.x % 32;
   const unsigned row_tiles = (place.rows + 7) / 8;
@@ -206,7 +208,7 @@ __device__ void wide_tile(uint4* shared, const TiledWeight w, const SplitRows& x
   Codes<kCode> codes;
   codes.load(w, place.tile, 0, lane);
   WarpTile acc = {};
-  const unsigned per_slice = slice_chunks(w.chunks);
+  const unsigned per_slice = slice_chunks(w);
   for (unsigned chunk = 0; chunk < w.chunks; ++chunk) {
     wait_copies<kStages - 2>();
     __syncthreads();
@@ -221,7 +223,7 @@ __device__ void wide_tile(uint4* shared, const TiledWeight w, const SplitRows& x
     codes = next;
     if ((chunk + 1) % per_slice == 0 || chunk + 1 == w.chunks) end_slice(acc, total, chunk < per_slice);
   }
-  store_totals(out, total, w, x, place);
+  store_totals(out, residual, total, w, x, place);
 }
 
 template <TileCode kCode, unsigned kGroup>
@@ -242,7 +244,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     w = args.experts.first + expert;
   }
   if (first >= count) return;
-  wide_tile<kCode, kGroup>(wide_shared, *w, args.x, args.out[0],
+  wide_tile<kCode, kGroup>(wide_shared, *w, args.x, args.out[0], args.residual[0],
                            {tile, (begin + first) / 8, min(count - first, kTileRows)});
 }
 
@@ -258,19 +260,9 @@ void run(CudaQueue& queue, const TiledProductCudaArgs& args) {
 }  // namespace
 
 void wide_product(CudaQueue& queue, const TiledProductCudaArgs& args) {
-  const TiledWeight& w = args.w[0];
-  switch (w.code) {
-    case TileCode::kInt4:
-      if (w.group == 32) return run<TileCode::kInt4, 32>(queue, args);
-      if (w.group == 64) return run<TileCode::kInt4, 64>(queue, args);
-      return run<TileCode::kInt4, 128>(queue, args);
-    case TileCode::kInt8:
-      if (w.group == 32) return run<TileCode::kInt8, 32>(queue, args);
-      if (w.group == 64) return run<TileCode::kInt8, 64>(queue, args);
-      return run<TileCode::kInt8, 128>(queue, args);
-    case TileCode::kHalf:
-      return run<TileCode::kHalf, 64>(queue, args);
-  }
+  for_kind(args.w[0], [&]<TileCode kCode, unsigned kGroup, bool kHalf>() {
+    if constexpr (!kHalf) run<kCode, kGroup>(queue, args);
+  });
 }
 
 }  // namespace lanner::kernels

@@ -53,7 +53,7 @@ __global__ void tile_codes_kernel(TiledWeight to, WeightView from) {
           out[(unit * 32 + lane) * 4 + half * 2 + part] = word;
         }
       } else {
-        const int shift = dense_shift(from, r, chunk * 64, 64);
+        const int shift = to.half ? -ilogbf(to.factors[r]) : dense_shift(from, r, chunk * 64, 64);
         for (unsigned part = 0; part < 4; ++part) {
           std::uint32_t word = 0;
           for (unsigned j = 0; j < 2; ++j)
@@ -81,15 +81,49 @@ __global__ void tile_tables_kernel(TiledWeight to, WeightView from) {
   const std::size_t row = tile_group / groups * 16 + i % 2 * 8 + i % 16 / 2;
   std::uint32_t entry = 0;
   if (row < from.rows && group * to.group < from.columns) {
-    if (to.code == TileCode::kHalf) {
+    const std::size_t index = row * (from.columns / to.group) + group;
+    if (to.code == TileCode::kHalf && to.half) {
+      entry = 0x3c00;  // 1
+    } else if (to.code == TileCode::kHalf) {
       const float scale = ldexpf(1.0F, -dense_shift(from, row, group * 64, 64));
       entry = __float_as_uint(scale) >> 16;
+    } else if (to.half) {
+      const float factor = 1.0F / to.factors[row];
+      const float scale = float_at(from.scales, index, from.spec.dtype) * factor;
+      const float bias = float_at(from.biases, index, from.spec.dtype) * factor;
+      entry = __half_as_ushort(__float2half_rn(scale)) |
+              std::uint32_t{__half_as_ushort(__float2half_rn(bias))} << 16;
     } else {
-      const std::size_t index = row * (from.columns / to.group) + group;
       entry = table_bits(from.scales, index) | std::uint32_t{table_bits(from.biases, index)} << 16;
     }
   }
   const_cast<std::uint32_t*>(static_cast<const std::uint32_t*>(to.tables))[i] = entry;
+}
+
+/// Largest magnitude that a group's code can stand for.
+__device__ float group_bound(const WeightView& w, std::size_t index) {
+  const float scale = float_at(w.scales, index, w.spec.dtype);
+  const float bias = float_at(w.biases, index, w.spec.dtype);
+  const float end = fmaf(scale, float((1 << w.spec.bits) - 1), bias);
+  return fmaxf(fabsf(bias), fabsf(end));
+}
+
+// One warp per output: the power of two above its largest element.
+__global__ void output_factors_kernel(float* factors, unsigned outputs, WeightView w) {
+  begin_kernel();
+  const unsigned row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+  if (row >= outputs) return;
+  float largest = 0;
+  if (row < w.rows) {
+    const bool dense = w.spec.format == WeightFormat::kDense;
+    const std::size_t count = dense ? w.columns : w.columns / unsigned(w.spec.group);
+    for (std::size_t i = threadIdx.x % 32; i < count; i += 32)
+      largest = fmaxf(largest, dense ? fabsf(element_at(w, row, i)) : group_bound(w, row * count + i));
+  }
+  largest = warp_max(largest);
+  const bool usable = largest > 0 && !isinf(largest);
+  if (threadIdx.x % 32 == 0)
+    factors[row] = usable ? ldexpf(1.0F, min(max(ilogbf(largest) + 1, -100), 100)) : 1.0F;
 }
 
 __device__ float table_value(std::uint32_t bits, bool f16) {
@@ -126,7 +160,7 @@ __global__ void embed_tiled_kernel(float* out, const std::int32_t* ids, TiledWei
       static_cast<const std::uint32_t*>(w.tables)[((tile * groups + k / w.group) * 8 + g) * 2 + half];
   const float value = __fadd_rn(__fmul_rn(table_value(entry & 0xffffU, w.f16_tables), code),
                                 table_value(entry >> 16, w.f16_tables));
-  out[std::size_t{blockIdx.y} * w.columns + k] = value * scale;
+  out[std::size_t{blockIdx.y} * w.columns + k] = (w.half ? value * w.factors[row] : value) * scale;
 }
 
 TileCode tile_code(const WeightSpec& spec) {
@@ -147,7 +181,7 @@ bool can_tile(const WeightSpec& spec) {
 }
 
 TiledWeight tiled_weight(const WeightSpec& spec, std::size_t rows, std::size_t columns, void* codes,
-                         void* tables) {
+                         void* tables, float* factors) {
   const bool dense = spec.format == WeightFormat::kDense;
   return {.codes = codes,
           .tables = tables,
@@ -156,7 +190,9 @@ TiledWeight tiled_weight(const WeightSpec& spec, std::size_t rows, std::size_t c
           .chunks = std::uint32_t(chunks_of(spec, columns)),
           .group = dense ? 64U : std::uint32_t(spec.group),
           .code = tile_code(spec),
-          .f16_tables = !dense && spec.dtype == DType::kF16};
+          .f16_tables = factors != nullptr || (!dense && spec.dtype == DType::kF16),
+          .half = factors != nullptr,
+          .factors = factors};
 }
 
 std::size_t tiled_code_bytes(const WeightSpec& spec, std::size_t rows, std::size_t columns) {
@@ -172,6 +208,9 @@ std::size_t tiled_table_bytes(const WeightSpec& spec, std::size_t rows, std::siz
 
 void tile_weight_cuda(CudaQueue& queue, const TiledWeight& to, const WeightView& from) {
   constexpr unsigned kThreads = 128;
+  if (to.half)
+    queue.launch(output_factors_kernel, {blocks_for(to.tiles() * 16, kThreads / 32)}, {kThreads},
+                 const_cast<float*>(to.factors), to.tiles() * 16, from);
   queue.launch(tile_codes_kernel, {blocks_for(std::size_t{to.tiles()} * to.chunks * 32, kThreads)},
                {kThreads}, to, from);
   const std::size_t groups = std::size_t{to.chunks} * 64 / to.group;

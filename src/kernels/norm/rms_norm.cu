@@ -34,6 +34,22 @@ __global__ void rms_norm_block(float* out, const float* x, const float* w, unsig
     out[std::size_t{blockIdx.x} * dim + i] = w == nullptr ? in[i] * scale : in[i] * scale * w[i];
 }
 
+__global__ void add_norm_block(AddNormCudaArgs args) {
+  begin_kernel();
+  __shared__ float shared[32];
+  const unsigned dim = unsigned(args.dim);
+  const std::size_t first = std::size_t{blockIdx.x} * dim;
+  float sum = 0;
+#pragma unroll 4
+  for (unsigned i = threadIdx.x; i < dim; i += blockDim.x)
+    sum = fmaf(args.y[first + i], args.y[first + i], sum);
+  const float scale = 1.0F / sqrtf(block_sum(sum, shared) / float(dim) + args.eps);
+#pragma unroll 4
+  for (unsigned i = threadIdx.x; i < dim; i += blockDim.x)
+    args.out[first + i] =
+        __fadd_rn(args.x[first + i], __fmul_rn(args.y[first + i] * scale, args.gain[i])) * args.factor;
+}
+
 __global__ void l2_norm_warp(L2NormCudaArgs args) {
   begin_kernel();
   const unsigned heads = unsigned(args.count / args.dim);
@@ -70,6 +86,10 @@ void rms_norm_cuda(CudaQueue& queue, float* out, const float* x, const float* w,
     queue.launch(rms_norm_warp, {blocks_for(rows, 4)}, {128}, out, x, w, rows, dim, eps);
   else
     queue.launch(rms_norm_block, {blocks_for(rows, 1)}, {kThreads}, out, x, w, dim, eps);
+}
+
+void add_norm_cuda(CudaQueue& queue, const AddNormCudaArgs& args) {
+  queue.launch(add_norm_block, {blocks_for(args.rows, 1)}, {kThreads}, args);
 }
 
 void l2_norm_cuda(CudaQueue& queue, const L2NormCudaArgs& args) {

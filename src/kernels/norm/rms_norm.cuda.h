@@ -13,6 +13,18 @@ namespace lanner::kernels {
 /// w may be nullptr: no gain. out may be x.
 void rms_norm_cuda(CudaQueue& queue, float* out, const float* x, const float* w, std::size_t rows,
                    std::size_t dim, float eps);
+/// out = (x + norm(y) * gain) * factor; out may be x.
+struct AddNormCudaArgs {
+  float* out = nullptr;
+  const float* x = nullptr;
+  const float* y = nullptr;
+  const float* gain = nullptr;
+  std::size_t rows = 0;
+  std::size_t dim = 0;
+  float eps = 0;
+  float factor = 1;
+};
+void add_norm_cuda(CudaQueue& queue, const AddNormCudaArgs& args);
 /// Heads [begin, begin + count) / dim of every row of x [rows, stride], in place, times scale.
 struct L2NormCudaArgs {
   float* x = nullptr;

@@ -13,52 +13,70 @@ using layers::split_heads;
 
 }  // namespace
 
-Attention::Projections Attention::project_inputs(Step& step, const Tensor& x) const {
-  if (!own) return {q_proj(step, x), {}, {}};
+Attention::Projections Attention::project_inputs(Step& step, const layers::Normed& in) const {
+  if (!own) return {layers::project<1>(step, in, {&q_proj})[0], {}, {}};
   if (!own->v_proj) {
-    const auto [q, k] = layers::project<2>(step, x, {&q_proj, &own->k_proj});
-    return {q, k, k};
+    const auto [q, k] = layers::project<2>(step, in, {&q_proj, &own->k_proj});
+    return {q, split_heads(k, own->heads), split_heads(k, own->heads)};
   }
-  const auto [q, k, v] = layers::project<3>(step, x, {&q_proj, &own->k_proj, &*own->v_proj});
-  return {q, k, v};
+  const auto [q, k, v] = layers::project<3>(step, in, {&q_proj, &own->k_proj, &*own->v_proj});
+  return {q, split_heads(k, own->heads), split_heads(v, own->heads)};
 }
 
-Tensor Attention::operator()(Step& step, const Packing& rows, const Tensor& x,
-                             const layers::RopeTables& tables) const {
-  const Projections raw = project_inputs(step, x);
+Tensor Attention::queries(Step& step, const Projections& raw, const layers::RopeTables& tables) const {
+  if (step.ops.fused != nullptr) {
+    layers::HeadNorms norms{.q = q_norm};
+    if (own) {
+      norms.k = &own->k_norm;
+      norms.v = &own->v_norm;
+    }
+    return layers::prepare_heads(
+        step, layer, {.q = raw.q, .query_width = head_dim, .q_heads = heads, .k = raw.k, .v = raw.v}, norms,
+        *rope, tables);
+  }
   const Tensor q = q_norm(step, split_heads(raw.q, heads));
   rope->rotate(step, q, tables);
   if (own) {
-    const Tensor k = own->k_norm(step, split_heads(raw.k, own->heads));
+    const Tensor k = own->k_norm(step, raw.k);
     rope->rotate(step, k, tables);
-    layers::append_kv(step, layer, k, own->v_norm(step, split_heads(raw.v, own->heads)));
+    layers::append_kv(step, layer, k, own->v_norm(step, raw.v));
   }
+  return q;
+}
+
+Tensor Attention::operator()(Step& step, const Packing& rows, const layers::Normed& in,
+                             const layers::RopeTables& tables) const {
+  const Tensor q = queries(step, project_inputs(step, in), tables);
   constexpr float kScale = 1.0F;
   return o_proj(step, join_heads(layers::attend(step, layer, rows, q, kScale)));
 }
 
 Tensor DenseFfn::operator()(Step& step, const Tensor& h) const {
-  return post_norm(step, mlp(step, pre_norm(step, h)));
+  return mlp(step, layers::Normed{pre_norm, h});
 }
 
 Tensor MoeFfn::operator()(Step& step, const Tensor& h) const {
-  const Tensor dense = post_norm_dense(step, mlp(step, pre_norm(step, h)));
-  const layers::Routing routing =
-      layers::route(step, router_proj(step, router_norm(step, h)), top_k, expert_scale);
-  const Tensor routed = post_norm_experts(step, experts(step, pre_norm_experts(step, h), routing));
-  return post_norm(step, add(step, dense, routed));
+  const Tensor dense = post_norm_dense(step, mlp(step, layers::Normed{pre_norm, h}));
+  const layers::Routing routing = layers::route(
+      step, layers::project<1>(step, layers::Normed{router_norm, h}, {&router_proj})[0], top_k, expert_scale);
+  layers::add_normed(step, dense, dense, post_norm_experts,
+                     experts(step, pre_norm_experts(step, h), routing));
+  return dense;
 }
 
 Tensor PerLayerInput::operator()(Step& step, const Tensor& h, const Tensor& input) const {
-  return norm(step, projection(step, layers::gelu_mul(step, gate(step, h), input)));
+  return projection(step, layers::gelu_mul(step, gate(step, h), input));
 }
 
-Tensor DecoderLayer::operator()(Step& step, const Packing& rows, const Tensor& x, const Tensor& per_layer,
-                                const layers::RopeTables& tables) const {
-  Tensor h = add(step, x, post_attention_norm(step, attention(step, rows, input_norm(step, x), tables)));
-  h = add(step, h, std::visit([&](const auto& ffn) { return ffn(step, h); }, feed_forward));
-  if (per_layer_input) h = add(step, h, (*per_layer_input)(step, h, per_layer));
-  return layers::scale(step, h, layer_scalar);
+void DecoderLayer::operator()(Step& step, const Packing& rows, const Tensor& x, const Tensor& per_layer,
+                              const layers::RopeTables& tables) const {
+  layers::add_normed(step, x, x, post_attention_norm,
+                     attention(step, rows, layers::Normed{input_norm, x}, tables));
+  const float last = per_layer_input ? 1.0F : layer_scalar;
+  std::visit([&](const auto& ffn) { layers::add_normed(step, x, x, ffn.post_norm, ffn(step, x), last); },
+             feed_forward);
+  if (per_layer_input)
+    layers::add_normed(step, x, x, per_layer_input->norm, (*per_layer_input)(step, x, per_layer), layer_scalar);
 }
 
 }  // namespace lanner::models::gemma4

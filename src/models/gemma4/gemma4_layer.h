@@ -38,8 +38,9 @@ struct Attention {
   Linear o_proj;
   const layers::Rope* rope = nullptr;
 
-  /// x [rows, H] → [rows, H]; `tables` are this layer type's angles for the same rows.
-  Tensor operator()(Step& step, const Packing& rows, const Tensor& x, const layers::RopeTables& tables) const;
+  /// norm(x) [rows, H] → [rows, H]; `tables` are this layer type's angles for the same rows.
+  Tensor operator()(Step& step, const Packing& rows, const layers::Normed& in,
+                    const layers::RopeTables& tables) const;
 
  private:
   struct Projections {
@@ -47,7 +48,9 @@ struct Attention {
     Tensor k;  ///< not set for a layer that shares
     Tensor v;  ///< before its norm; k itself when the values are the keys
   };
-  Projections project_inputs(Step& step, const Tensor& x) const;
+  Projections project_inputs(Step& step, const layers::Normed& in) const;
+  /// Queries, normed and rotated; keys and values are in the cache then.
+  Tensor queries(Step& step, const Projections& raw, const layers::RopeTables& tables) const;
 };
 
 /// Dense feed-forward between its two norms.
@@ -56,6 +59,7 @@ struct DenseFfn {
   layers::FeedForward mlp;
   RmsNorm post_norm;
 
+  /// Before post_norm.
   Tensor operator()(Step& step, const Tensor& h) const;
 };
 
@@ -74,6 +78,7 @@ struct MoeFfn {
   RmsNorm post_norm_experts;
   RmsNorm post_norm;
 
+  /// Before post_norm.
   Tensor operator()(Step& step, const Tensor& h) const;
 };
 
@@ -83,7 +88,7 @@ struct PerLayerInput {
   Linear projection;  ///< [H, P]
   RmsNorm norm;
 
-  /// h [rows, H], input [rows, P] → [rows, H] to be added
+  /// h [rows, H], input [rows, P] → [rows, H], whose norm is to be added
   Tensor operator()(Step& step, const Tensor& h, const Tensor& input) const;
 };
 
@@ -96,9 +101,9 @@ struct DecoderLayer {
   std::optional<PerLayerInput> per_layer_input;
   float layer_scalar = 1;
 
-  /// x [rows, H] → [rows, H]; per_layer [rows, P] when the layer has a PerLayerInput.
-  Tensor operator()(Step& step, const Packing& rows, const Tensor& x, const Tensor& per_layer,
-                    const layers::RopeTables& tables) const;
+  /// x [rows, H] becomes the layer's output; per_layer [rows, P] when the layer has a PerLayerInput.
+  void operator()(Step& step, const Packing& rows, const Tensor& x, const Tensor& per_layer,
+                  const layers::RopeTables& tables) const;
 };
 
 }  // namespace lanner::models::gemma4

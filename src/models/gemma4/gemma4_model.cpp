@@ -58,7 +58,7 @@ Tensor Gemma4Model::forward(layers::Step& step) const {
     }
     const layers::RopeTables& angle =
         config_.layer_types[i] == LayerType::kFull ? tables.full : tables.sliding;
-    step.ops.copy(step.stream, x, layers_[i](step, *rows, x, input, angle));
+    layers_[i](step, *rows, x, input, angle);
     if (step.tap) step.tap(i + 1, x);
   }
   if (rows == &step.all()) {

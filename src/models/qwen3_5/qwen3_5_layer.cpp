@@ -36,34 +36,44 @@ Tensor gate_rows(Step& step, const Tensor& y, const Tensor& gate) {
 
 }  // namespace
 
-Tensor GatedAttention::operator()(Step& step, const Tensor& x, const layers::RopeTables& tables) const {
-  const auto [query_gate, keys, values] = layers::project<3>(step, x, {&q_proj, &k_proj, &v_proj});
+Tensor GatedAttention::operator()(Step& step, const layers::Normed& in, const Tensor& residual,
+                                  const layers::RopeTables& tables) const {
+  const auto [query_gate, keys, values] = layers::project<3>(step, in, {&q_proj, &k_proj, &v_proj});
+  const Tensor k = split_heads(keys, kv_heads);
+  const Tensor v = split_heads(values, kv_heads);
+  const float scale = 1.0F / std::sqrt(static_cast<float>(head_dim));
+  if (step.ops.fused != nullptr) {
+    const Tensor q = layers::prepare_heads(
+        step, layer, {.q = query_gate, .query_width = 2 * head_dim, .q_heads = heads, .k = k, .v = v},
+        {.q = q_norm, .k = &k_norm}, *rope, tables);
+    const float* gate = static_cast<const float*>(query_gate.data) + head_dim;
+    const Tensor o = layers::attend_gated(step, layer, step.all(), q, scale, gate, 2 * head_dim);
+    return layers::add_product(step, residual, o_proj, join_heads(o));
+  }
   const QueryAndGate u = split_query_gate(step, query_gate, heads, head_dim);
   const Tensor q = q_norm(step, u.query);
-  const Tensor k = k_norm(step, split_heads(keys, kv_heads));
-  const Tensor v = split_heads(values, kv_heads);
+  const Tensor normed_k = k_norm(step, k);
   rope->rotate(step, q, tables);
-  rope->rotate(step, k, tables);
-  layers::append_kv(step, layer, k, v);
-  const float scale = 1.0F / std::sqrt(static_cast<float>(head_dim));
+  rope->rotate(step, normed_k, tables);
+  layers::append_kv(step, layer, normed_k, v);
   const Tensor o = layers::attend(step, layer, step.all(), q, scale);
-  return o_proj(step, join_heads(layers::sigmoid_mul(step, o, u.gate)));
+  return layers::add_product(step, residual, o_proj, join_heads(layers::sigmoid_mul(step, o, u.gate)));
 }
 
-Tensor MoeFfn::operator()(Step& step, const Tensor& x) const {
+void MoeFfn::add_to(Step& step, const Tensor& out, const Tensor& residual, const layers::Normed& in) const {
+  const Tensor x = in.norm(step, in.x);
   const layers::Routing routing = layers::route(step, router(step, x), top_k);
   const Tensor routed = experts(step, x, routing);
-  return add(step, routed, gate_rows(step, shared(step, x), shared_gate(step, x)));
+  const Tensor both = add(step, routed, gate_rows(step, shared(step, x), shared_gate(step, x)));
+  step.ops.add(step.stream, out, residual, both);
 }
 
-Tensor DecoderLayer::operator()(Step& step, const Tensor& x, const layers::RopeTables& tables) const {
-  const Tensor normed = input_norm(step, x);
+void DecoderLayer::operator()(Step& step, const Tensor& x, const layers::RopeTables& tables) const {
+  const layers::Normed normed{input_norm, x};
   const auto* delta_net = std::get_if<layers::GatedDeltaNet>(&mixer);
-  const Tensor mixed = delta_net != nullptr ? (*delta_net)(step, normed, index)
-                                            : std::get<GatedAttention>(mixer)(step, normed, tables);
-  const Tensor h = add(step, x, mixed);
-  const Tensor f = post_attention_norm(step, h);
-  return add(step, h, std::visit([&](const auto& ffn) { return ffn(step, f); }, feed_forward));
+  const Tensor h = delta_net != nullptr ? (*delta_net)(step, normed, x, index)
+                                        : std::get<GatedAttention>(mixer)(step, normed, x, tables);
+  std::visit([&](const auto& ffn) { ffn.add_to(step, x, h, {post_attention_norm, h}); }, feed_forward);
 }
 
 }  // namespace lanner::models::qwen3_5

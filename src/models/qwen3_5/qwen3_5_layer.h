@@ -31,8 +31,9 @@ struct GatedAttention {
   Linear o_proj;
   const layers::Rope* rope = nullptr;
 
-  /// x [rows, H] → [rows, H]
-  Tensor operator()(Step& step, const Tensor& x, const layers::RopeTables& tables) const;
+  /// norm(x) [rows, H] → residual + the attention's output [rows, H]
+  Tensor operator()(Step& step, const layers::Normed& in, const Tensor& residual,
+                    const layers::RopeTables& tables) const;
 };
 
 /// Routed experts and one shared expert behind a sigmoid gate. Source: Qwen3_5MoeSparseMoeBlock,
@@ -44,7 +45,8 @@ struct MoeFfn {
   layers::FeedForward shared;
   Linear shared_gate;  ///< [1, H]
 
-  Tensor operator()(Step& step, const Tensor& x) const;
+  /// out = residual + the experts' output for norm(x)
+  void add_to(Step& step, const Tensor& out, const Tensor& residual, const layers::Normed& in) const;
 };
 
 /// One decoder layer. Source: Qwen3_5DecoderLayer.forward, transformers 5.17.
@@ -55,8 +57,8 @@ struct DecoderLayer {
   RmsNorm post_attention_norm;
   std::variant<layers::FeedForward, MoeFfn> feed_forward;
 
-  /// x [rows, H] → [rows, H]
-  Tensor operator()(Step& step, const Tensor& x, const layers::RopeTables& tables) const;
+  /// x [rows, H] becomes the layer's output.
+  void operator()(Step& step, const Tensor& x, const layers::RopeTables& tables) const;
 };
 
 }  // namespace lanner::models::qwen3_5

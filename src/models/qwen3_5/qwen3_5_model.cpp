@@ -9,7 +9,7 @@ Tensor Qwen35Model::forward(layers::Step& step) const {
   const layers::RopeTables tables = rope_->tables(step, step.all());
   for (const DecoderLayer& layer : layers_) {
     const ArenaScope scope(step.arena);
-    step.ops.copy(step.stream, x, layer(step, x, tables));
+    layer(step, x, tables);
     if (step.tap) step.tap(layer.index + 1, x);
   }
   if (step.tap) step.tap(layers_.size() + 1, norm_(step, x));

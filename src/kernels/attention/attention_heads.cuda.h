@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/dtype.h"
+#include "kernels/cuda/queue.h"
+#include "kernels/rope/rope.h"
+
+namespace lanner::kernels {
+
+/// Where the keys and values of one row go: their places in head 0 of their blocks.
+struct KvPlaceCuda {
+  void* key = nullptr;
+  void* value = nullptr;
+};
+
+/// Projections of rows on their way to attention: RMS norm per head, rotation, and keys and values into their
+/// cache. To the same bits as rms_norm_cuda(), rope_cuda() and write_kv_cuda() one after the other.
+struct AttentionHeadsCudaArgs {
+  const float* q = nullptr;            ///< row r, head h at r * q_row + h * q_head
+  const float* k = nullptr;            ///< [rows, kv_heads, head_dim]; nullptr: queries only
+  const float* v = nullptr;            ///< likewise; may be k
+  float* q_out = nullptr;              ///< [rows, q_heads, head_dim]
+  const KvPlaceCuda* place = nullptr;  ///< [rows]
+  const float* q_gain = nullptr;       ///< [head_dim]
+  const float* k_gain = nullptr;
+  const float* cos = nullptr;  ///< [rows, frequencies]
+  const float* sin = nullptr;
+  std::uint32_t rows = 0;
+  std::uint32_t q_row = 0;
+  std::uint32_t q_head = 0;
+  std::uint32_t q_heads = 0;
+  std::uint32_t kv_heads = 0;
+  std::uint32_t head_dim = 0;  ///< at most 512
+  std::uint32_t frequencies = 0;
+  std::uint32_t pair_offset = 0;
+  float q_eps = 0;
+  float k_eps = 0;
+  float v_eps = 0;
+  bool norm_values = false;  ///< without gain
+  bool bf16 = false;         ///< keys and values in the cache, else f32
+};
+void attention_heads_cuda(CudaQueue& queue, const AttentionHeadsCudaArgs& args);
+
+}  // namespace lanner::kernels

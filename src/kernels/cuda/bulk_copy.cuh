@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// For .cu files: copies of whole runs of memory into shared memory that one thread asks for and a warp waits for.
+#pragma once
+
+#include <cstdint>
+
+namespace lanner::kernels {
+
+#if __CUDA_ARCH__ >= 900
+
+__device__ inline unsigned shared_address(const void* pointer) {
+  return unsigned(__cvta_generic_to_shared(pointer));
+}
+
+__device__ inline void init_barrier(std::uint64_t* barrier) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
+}
+
+/// Once after the barriers of a thread are initialised.
+__device__ inline void fence_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/// The barrier's next phase ends when this many bytes have been copied.
+__device__ inline void expect_bytes(std::uint64_t* barrier, unsigned bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
+               : "memory");
+}
+
+/// Addresses and bytes: multiples of 16.
+__device__ inline void copy_bulk(void* to, const void* from, unsigned bytes, std::uint64_t* barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(from), "r"(bytes), "r"(shared_address(barrier))
+               : "memory");
+}
+
+/// Waits for the end of the phase of this parity, 0 first.
+__device__ inline void wait_barrier(std::uint64_t* barrier, unsigned parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n"
+      "}\n" ::"r"(shared_address(barrier)),
+      "r"(parity)
+      : "memory");
+}
+
+#else
+
+// Cards without such copies: the asking thread copies at once.
+__device__ inline void init_barrier(std::uint64_t* /*barrier*/) {}
+__device__ inline void fence_barriers() {}
+__device__ inline void expect_bytes(std::uint64_t* /*barrier*/, unsigned /*bytes*/) {}
+__device__ inline void copy_bulk(void* to, const void* from, unsigned bytes, std::uint64_t* /*barrier*/) {
+  for (unsigned i = 0; i < bytes / 16; ++i)
+    static_cast<uint4*>(to)[i] = __ldg(static_cast<const uint4*>(from) + i);
+}
+__device__ inline void wait_barrier(std::uint64_t* /*barrier*/, unsigned /*parity*/) { __syncwarp(); }
+
+#endif
+
+}  // namespace lanner::kernels

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// For .cu files: a row becomes half-precision parts, by the same sums wherever it is done.
+#pragma once
+
+#include "kernels/cuda/device.cuh"
+#include "kernels/linear/linear.cuda.h"
+
+namespace lanner::kernels {
+
+/// Threads of every block that prepares rows.
+inline constexpr unsigned kRowThreads = 512;
+
+/// Exponent that brings the row's largest magnitude into [2^13, 2^14).
+__device__ inline int row_shift(float largest) {
+  if (!(largest > 0) || isinf(largest)) return 0;
+  return max(-110, min(13 - ilogbf(largest), 110));
+}
+
+/// Eight neighbouring inputs.
+struct Octet {
+  float v[8];
+
+  __device__ static Octet load(const float* from) {
+    // Written by an earlier kernel that may have ended a moment ago: not through L1.
+    const float4 a = __ldcg(reinterpret_cast<const float4*>(from));
+    const float4 b = __ldcg(reinterpret_cast<const float4*>(from) + 1);
+    return {{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}};
+  }
+};
+
+/// An octet as halves, in pairs (0,4) (1,5) (2,6) (3,7), and the sum of its unit of 32 inputs.
+struct OctetParts {
+  uint4 high;
+  uint4 low;
+  float unit_sum;
+};
+
+__device__ inline OctetParts split_octet(const Octet& octet, float factor, bool two_parts) {
+  std::uint32_t high[4];
+  std::uint32_t low[4];
+  float sum = 0;
+#pragma unroll
+  for (unsigned pair = 0; pair < 4; ++pair) {
+    __half h[2];
+    __half l[2];
+#pragma unroll
+    for (unsigned j = 0; j < 2; ++j) {
+      const float value = octet.v[pair + 4 * j] * factor;
+      h[j] = __float2half_rn(value);
+      l[j] = two_parts ? __float2half_rn(value - __half2float(h[j])) : __ushort_as_half(0);
+      sum += __half2float(h[j]) + __half2float(l[j]);
+    }
+    high[pair] = __half_as_ushort(h[0]) | std::uint32_t{__half_as_ushort(h[1])} << 16;
+    low[pair] = __half_as_ushort(l[0]) | std::uint32_t{__half_as_ushort(l[1])} << 16;
+  }
+  const unsigned mask = 0xfU << (threadIdx.x % 32 / 4 * 4);
+  sum += __shfl_xor_sync(mask, sum, 1);
+  sum += __shfl_xor_sync(mask, sum, 2);
+  return {{high[0], high[1], high[2], high[3]}, {low[0], low[1], low[2], low[3]}, sum};
+}
+
+/// Octets of a row that a thread keeps in registers, and gains that can be asked for ahead of time.
+inline constexpr unsigned kHeldOctets = 5;
+inline constexpr unsigned kHeldGains = 2;
+
+struct HeldGains {
+  Octet gains[kHeldGains];
+
+  /// Weights alone: may come before wait_for_earlier().
+  __device__ explicit HeldGains(const RowInputCuda& in) {
+#pragma unroll
+    for (unsigned j = 0; j < kHeldGains; ++j) {
+      const unsigned octet = threadIdx.x + j * kRowThreads;
+#pragma unroll
+      for (unsigned i = 0; i < 8; ++i) gains[j].v[i] = 1;
+      if (in.norm && in.gain != nullptr && octet < in.columns / 8)
+        gains[j] = Octet::load(in.gain + octet * 8);
+    }
+  }
+};
+
+/// Sum of one value and largest of another over a block of kRowThreads threads; `shared` holds 32 float2.
+__device__ inline float2 block_sum_and_max(float sum, float largest, float2* shared) {
+  sum = warp_sum(sum);
+  largest = warp_max(largest);
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = {sum, largest};
+  __syncthreads();
+  const float2 part = threadIdx.x % 32 < kRowThreads / 32 ? shared[threadIdx.x % 32] : float2{0.0F, 0.0F};
+  const float2 both = {warp_sum(part.x), warp_max(part.y)};
+  __syncthreads();
+  return both;
+}
+
+/// Norms and splits one row with a block of kRowThreads threads; store(octet, parts) takes every octet of
+/// `units` units, those beyond the columns as zeros. Returns the factor that undoes the row's scaling.
+template <typename Store>
+__device__ inline float prepare_row(const RowInputCuda& in, const HeldGains& held_gains, std::size_t row,
+                                    unsigned units, bool two_parts, float2* shared, Store&& store) {
+  const float* x = in.x + row * in.columns;
+  const unsigned filled = in.columns / 8;
+  const bool has_gain = in.norm && in.gain != nullptr;
+  Octet held[kHeldOctets] = {};
+  float squares = 0;
+  float largest = 0;
+  // Largest before the norm's scale, which is the same for all.
+  const auto take = [&](Octet& o, const Octet& gain) {
+#pragma unroll
+    for (unsigned i = 0; i < 8; ++i) {
+      squares = fmaf(o.v[i], o.v[i], squares);
+      o.v[i] *= gain.v[i];
+      largest = fmaxf(largest, fabsf(o.v[i]));
+    }
+  };
+  const auto rest = [&](unsigned octet) {
+    Octet gain;
+#pragma unroll
+    for (unsigned i = 0; i < 8; ++i) gain.v[i] = 1;
+    if (has_gain && octet < filled) gain = Octet::load(in.gain + octet * 8);
+    return gain;
+  };
+#pragma unroll
+  for (unsigned j = 0; j < kHeldOctets; ++j) {
+    const unsigned octet = threadIdx.x + j * kRowThreads;
+    if (octet < filled) held[j] = Octet::load(x + octet * 8);
+  }
+#pragma unroll
+  for (unsigned j = 0; j < kHeldOctets; ++j)
+    take(held[j],
+         j < kHeldGains ? held_gains.gains[j < kHeldGains ? j : 0] : rest(threadIdx.x + j * kRowThreads));
+  for (unsigned octet = threadIdx.x + kHeldOctets * kRowThreads; octet < filled; octet += kRowThreads) {
+    Octet o = Octet::load(x + octet * 8);
+    take(o, rest(octet));
+  }
+  const float2 both = block_sum_and_max(squares, largest, shared);
+  const float scale = in.norm ? 1.0F / sqrtf(both.x / float(in.columns) + in.eps) : 1.0F;
+  const int shift = row_shift(both.y * scale);
+  const float factor = ldexpf(1.0F, shift);
+  const auto finish = [&](Octet o, unsigned octet) {
+#pragma unroll
+    for (unsigned i = 0; i < 8; ++i) o.v[i] *= scale;
+    store(octet, split_octet(o, factor, two_parts));
+  };
+#pragma unroll
+  for (unsigned j = 0; j < kHeldOctets; ++j) {
+    const unsigned octet = threadIdx.x + j * kRowThreads;
+    if (octet < units * 4) finish(held[j], octet);
+  }
+  for (unsigned octet = threadIdx.x + kHeldOctets * kRowThreads; octet < units * 4; octet += kRowThreads) {
+    Octet o = {};
+    if (octet < filled) {
+      o = Octet::load(x + octet * 8);
+      const Octet gain = rest(octet);
+#pragma unroll
+      for (unsigned i = 0; i < 8; ++i) o.v[i] *= gain.v[i];
+    }
+    finish(o, octet);
+  }
+  return ldexpf(1.0F, -shift);
+}
+
+}  // namespace lanner::kernels
