@@ -77,6 +77,8 @@ class CudaDevice final : public kernels::CudaQueue {
   std::byte* host_buffer(std::size_t size_bytes);
   /// Descriptions of the experts' weights in device memory, made at their first use.
   const kernels::TiledWeight* expert_table(std::span<const Matrix> experts);
+  /// New weights may take the places of old ones: their descriptions are made anew.
+  void forget_expert_tables() { expert_tables_.clear(); }
 
  private:
   struct StepGraph {

@@ -115,6 +115,7 @@ std::shared_ptr<const TiledMatrix> tile(const Ops& ops, const kernels::WeightVie
   if (!kernels::can_tile(weight.spec) || weight.columns % 8 != 0) return nullptr;
   auto tiled = std::make_shared<const TiledMatrix>(weight, compute == Compute::kHalf, *ops.memory);
   kernels::tile_weight_cuda(*ops.cuda, tiled->view(), weight);
+  ops.cuda->forget_expert_tables();
   // Products ask for weights before earlier kernels have ended.
   ops.cuda->synchronize();
   return tiled;

@@ -192,4 +192,96 @@ TEST_CASE("cuda: convolution, history, gates, delta rule and fold agree with the
   }
 }
 
+TEST_CASE("cuda: a run of rows through several chunks has the bits of rows and folds one by one") {
+  DevicePair pair;
+  constexpr std::int64_t kKeyHeads = 2;
+  constexpr std::int64_t kHeads = 4;
+  constexpr std::int64_t kRows = 150;
+  for (std::int64_t dim : {16, 128})
+    for (std::int64_t alone : {1, 8, 40}) {
+      CAPTURE(dim);
+      CAPTURE(alone);
+      const ArenaScope host_scope(pair.host_arena());
+      const ArenaScope scope(pair.arena());
+      const auto qkv = pair.twin({kRows, 2 * kKeyHeads * dim + kHeads * dim}, 1);
+      for (float& v : qkv.host.floats()) v /= std::sqrt(float(dim));
+      const auto beta = pair.twin({kRows, kHeads}, 2);
+      const auto decay = pair.twin({kRows, kHeads}, 3);
+      for (float& v : decay.host.floats()) v = -std::abs(v) * 0.1F;
+      for (const auto* twin : {&qkv, &decay}) pair.upload(*twin);
+      struct Cache {
+        DevicePair::Twin state;
+        DevicePair::Twin keys;
+        DevicePair::Twin values;
+        DevicePair::Twin decay;
+        DevicePair::Twin out;
+      };
+      const auto cache = [&] {
+        return Cache{pair.twin({kHeads, dim, dim}, 9), pair.empty({kKeyHeads, 64, dim}),
+                     pair.empty({kHeads, 64, dim}), pair.empty({kHeads, 64}),
+                     pair.empty({kRows, kHeads * dim})};
+      };
+      const auto run = [&](const Cache& to, std::int64_t begin, std::int64_t end, std::size_t first,
+                           bool folds) {
+        const device::DeltaNetCall call = {
+            .out = to.out.cuda.slice(begin, end),
+            .qkv = qkv.cuda.slice(begin, end),
+            .beta = beta.cuda.slice(begin, end),
+            .log_decay = decay.cuda.slice(begin, end),
+            .first = first,
+            .key_heads = kKeyHeads,
+            .value_heads = kHeads,
+            .key_dim = static_cast<std::size_t>(dim),
+            .value_dim = static_cast<std::size_t>(dim),
+            .state = static_cast<float*>(to.state.cuda.data),
+            .next_state = folds ? static_cast<float*>(to.state.cuda.data) : nullptr,
+            .entry_keys = static_cast<float*>(to.keys.cuda.data),
+            .entry_values = static_cast<float*>(to.values.cuda.data),
+            .entry_decay = static_cast<float*>(to.decay.cuda.data)};
+        pair.cuda().delta_net(pair.stream(), {&call, 1});
+      };
+      const Cache one = cache();
+      run(one, 0, kRows, 0, true);
+      const Cache other = cache();
+      std::size_t first = 0;
+      for (std::int64_t begin = 0; begin < kRows;) {
+        const std::int64_t end =
+            std::min({begin + alone, kRows, begin + 64 - static_cast<std::int64_t>(first)});
+        run(other, begin, end, first, false);
+        first += static_cast<std::size_t>(end - begin);
+        begin = end;
+        if (first < 64) continue;
+        const device::DeltaFoldCall fold = {.state = static_cast<float*>(other.state.cuda.data),
+                                            .next_state = static_cast<float*>(other.state.cuda.data),
+                                            .entry_keys = static_cast<float*>(other.keys.cuda.data),
+                                            .entry_values = static_cast<float*>(other.values.cuda.data),
+                                            .entry_decay = static_cast<float*>(other.decay.cuda.data),
+                                            .entries = 64,
+                                            .key_heads = kKeyHeads,
+                                            .value_heads = kHeads,
+                                            .key_dim = static_cast<std::size_t>(dim),
+                                            .value_dim = static_cast<std::size_t>(dim)};
+        pair.cuda().delta_fold(pair.stream(), {&fold, 1});
+        first = 0;
+      }
+      const auto bits_equal = [&](const Tensor& a, const Tensor& b) {
+        return pair.result(a) == pair.result(b);
+      };
+      CHECK(bits_equal(one.out.cuda, other.out.cuda));
+      CHECK(bits_equal(one.state.cuda, other.state.cuda));
+      const auto open = [&](const Tensor& entries, std::int64_t heads) {
+        const auto all = pair.result(entries);
+        std::vector<float> kept;
+        const std::size_t width = all.size() / static_cast<std::size_t>(heads * 64);
+        for (std::size_t h = 0; h < static_cast<std::size_t>(heads); ++h)
+          kept.insert(kept.end(), all.begin() + static_cast<std::ptrdiff_t>(h * 64 * width),
+                      all.begin() + static_cast<std::ptrdiff_t>((h * 64 + first) * width));
+        return kept;
+      };
+      CHECK(open(one.keys.cuda, kKeyHeads) == open(other.keys.cuda, kKeyHeads));
+      CHECK(open(one.values.cuda, kHeads) == open(other.values.cuda, kHeads));
+      CHECK(open(one.decay.cuda, kHeads) == open(other.decay.cuda, kHeads));
+    }
+}
+
 }  // namespace lanner::test

@@ -7,6 +7,7 @@
 
 #include "core/float_convert.h"
 #include "cuda/device_pair.h"
+#include "device/fused_ops.h"
 
 namespace lanner::test {
 namespace {
@@ -91,6 +92,9 @@ std::vector<WeightSpec> specs() {
 // 22 bits of the input, float sums over K products of random sign.
 double tolerance(std::size_t columns) { return 8 * 0x1p-22 * std::sqrt(double(columns)); }
 
+// Elements and inputs of 11 bits each: errors of random sign, over the root mean square of the sum.
+constexpr double kHalfTolerance = 8 * 0x1p-11;
+
 }  // namespace
 
 TEST_CASE("cuda: products of every format agree with the reference at any number of rows") {
@@ -115,30 +119,90 @@ TEST_CASE("cuda: products of every format agree with the reference at any number
     }
 }
 
-TEST_CASE("cuda: a row's product has the same bits alone and among any number of rows") {
+TEST_CASE("cuda: products in half precision agree with the reference to what 11 bits give") {
   DevicePair pair;
   for (const WeightSpec& spec : specs())
-    for (std::int64_t columns : {128, 1152, 2560}) {
+    for (std::int64_t rows : {1, 9, 70}) {
+      CAPTURE(int(spec.format));
       CAPTURE(spec.bits);
       CAPTURE(spec.group);
-      CAPTURE(columns);
+      CAPTURE(rows);
       const ArenaScope host_scope(pair.host_arena());
       const ArenaScope scope(pair.arena());
-      const WeightTwin w(pair, spec, 200, static_cast<std::size_t>(columns), 1);
-      const auto x = pair.twin({300, columns}, 5);
-      const auto whole = pair.empty({300, 200});
-      const LinearCall all{whole.cuda, &w.cuda()};
-      pair.cuda().linear(pair.stream(), {&all, 1}, x.cuda);
-      const auto want = pair.result(whole.cuda);
-      for (std::int64_t rows : {1, 2, 8, 13, 31, 64, 65, 129}) {
-        CAPTURE(rows);
-        const auto part = pair.empty({rows, 200});
-        const LinearCall call{part.cuda, &w.cuda()};
-        pair.cuda().linear(pair.stream(), {&call, 1}, x.cuda.slice(100, 100 + rows));
-        const auto got = pair.result(part.cuda);
-        CHECK(std::equal(got.begin(), got.end(), want.begin() + 100 * 200));
-      }
+      const WeightTwin w(pair, spec, 72, 384, 1, device::Compute::kHalf);
+      const auto x = pair.twin({rows, 384}, 5);
+      const auto out = pair.empty({rows, 72});
+      const LinearCall host{out.host, &w.host()};
+      const LinearCall cuda{out.cuda, &w.cuda()};
+      pair.reference().linear(pair.reference_stream(), {&host, 1}, x.host);
+      pair.cuda().linear(pair.stream(), {&cuda, 1}, x.cuda);
+      CHECK(pair.error(out) <= kHalfTolerance);
     }
+}
+
+TEST_CASE("cuda: a norm before a product and a sum behind it come out the same in one go") {
+  DevicePair pair;
+  for (device::Compute compute : {device::Compute::kExact, device::Compute::kHalf})
+    for (const WeightSpec& spec : {WeightSpec{WeightFormat::kAffine, DType::kBF16, 4, 64},
+                                   WeightSpec{WeightFormat::kDense, DType::kF32, 32, 0}})
+      for (std::int64_t rows : {1, 2, 5, 70}) {
+        CAPTURE(name(compute));
+        CAPTURE(spec.bits);
+        CAPTURE(rows);
+        const ArenaScope host_scope(pair.host_arena());
+        const ArenaScope scope(pair.arena());
+        const WeightTwin w(pair, spec, 80, 640, 1, compute);
+        const WeightTwin up(pair, spec, 80, 640, 21, compute);
+        const auto x = pair.twin({rows, 640}, 5);
+        const auto gain = pair.twin({640}, 6);
+        const auto residual = pair.twin({rows, 80}, 7);
+        const auto normed = pair.empty({rows, 640});
+        const auto out = pair.empty({rows, 80});
+        pair.reference().rms_norm(pair.reference_stream(), normed.host, x.host, gain.host, 1e-6F);
+        const LinearCall host{out.host, &w.host()};
+        pair.reference().linear(pair.reference_stream(), {&host, 1}, normed.host);
+        pair.reference().add(pair.reference_stream(), out.host, out.host, residual.host);
+        const device::ProductInput in{.x = x.cuda, .norm = true, .gain = gain.cuda, .eps = 1e-6F};
+        const device::AddedProduct product{.out = out.cuda, .w = &w.cuda(), .residual = residual.cuda};
+        pair.cuda().fused->linear(pair.stream(), {&product, 1}, in);
+        const double allowed = compute == device::Compute::kHalf && w.cuda().tiled() != nullptr
+                                   ? kHalfTolerance
+                                   : 2 * tolerance(640);
+        CHECK(pair.error(out) <= allowed);
+        pair.reference().gated_linear(pair.reference_stream(), out.host, w.host(), up.host(), normed.host,
+                                      GatedActivation::kSilu);
+        pair.cuda().fused->gated_linear(pair.stream(), out.cuda, w.cuda(), up.cuda(), in,
+                                        GatedActivation::kSilu);
+        CHECK(pair.error(out) <= 16 * allowed);
+      }
+}
+
+TEST_CASE("cuda: a row's product has the same bits alone and among any number of rows") {
+  DevicePair pair;
+  for (device::Compute compute : {device::Compute::kExact, device::Compute::kHalf})
+    for (const WeightSpec& spec : specs())
+      for (std::int64_t columns : {128, 1152, 2560}) {
+        CAPTURE(name(compute));
+        CAPTURE(spec.bits);
+        CAPTURE(spec.group);
+        CAPTURE(columns);
+        const ArenaScope host_scope(pair.host_arena());
+        const ArenaScope scope(pair.arena());
+        const WeightTwin w(pair, spec, 200, static_cast<std::size_t>(columns), 1, compute);
+        const auto x = pair.twin({300, columns}, 5);
+        const auto whole = pair.empty({300, 200});
+        const LinearCall all{whole.cuda, &w.cuda()};
+        pair.cuda().linear(pair.stream(), {&all, 1}, x.cuda);
+        const auto want = pair.result(whole.cuda);
+        for (std::int64_t rows : {1, 2, 8, 13, 31, 64, 65, 129}) {
+          CAPTURE(rows);
+          const auto part = pair.empty({rows, 200});
+          const LinearCall call{part.cuda, &w.cuda()};
+          pair.cuda().linear(pair.stream(), {&call, 1}, x.cuda.slice(100, 100 + rows));
+          const auto got = pair.result(part.cuda);
+          CHECK(std::equal(got.begin(), got.end(), want.begin() + 100 * 200));
+        }
+      }
 }
 
 TEST_CASE("cuda: large and tiny inputs keep their precision") {
