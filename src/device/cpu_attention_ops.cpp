@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <vector>
 
 #include "device/cpu_op_functions.h"
 #include "device/shape_check.h"
@@ -49,15 +50,24 @@ std::size_t heads_per_item(const AttentionArgs& args, std::size_t others, std::s
   return parts >= group ? 1 : (group + parts - 1) / parts;
 }
 
-void attend_whole(Stream& stream, const AttentionArgs& args) {
+/// Calls side by side, none of them split along its keys.
+void attend_whole(Stream& stream, std::span<const AttentionArgs> calls) {
   // Two items a thread, so that a thread that is late does not leave the others waiting for a whole item.
   const std::size_t wanted = 2 * static_cast<std::size_t>(stream.pool().threads());
-  const std::size_t others = tiles_of(args) * args.kv_heads;
-  const Items items(args, heads_per_item(args, others, others >= wanted ? others : wanted));
-  stream.pool().each(items.count(), [&](std::size_t item, int thread) {
-    AttentionArgs mine = args;
-    mine.scratch = stream.scratch(thread, kernels::attention_scratch_floats(args.kv.type, args.head_dim));
-    items.run(stream.kernels().attention, mine, item);
+  std::vector<Items> items;
+  std::vector<std::size_t> first;  // item at which each call begins
+  std::size_t count = 0;
+  for (const AttentionArgs& args : calls) {
+    const std::size_t others = tiles_of(args) * args.kv_heads * calls.size();
+    items.emplace_back(args, heads_per_item(args, others, std::max(others, wanted)));
+    first.push_back(count);
+    count += items.back().count();
+  }
+  stream.pool().each(count, [&](std::size_t item, int thread) {
+    const auto call = static_cast<std::size_t>(std::ranges::upper_bound(first, item) - first.begin()) - 1;
+    AttentionArgs mine = calls[call];
+    mine.scratch = stream.scratch(thread, kernels::attention_scratch_floats(mine.kv.type, mine.head_dim));
+    items[call].run(stream.kernels().attention, mine, item - first[call]);
   });
 }
 
@@ -99,12 +109,12 @@ void write_kv(Stream& /*stream*/, std::span<const KvWrite> writes) {
 
 namespace {
 
-void attend(Stream& stream, const AttentionCall& call) {
+AttentionArgs checked_args(const AttentionCall& call) {
   const auto rows = static_cast<std::size_t>(call.q.shape[0]);
   const auto q_heads = static_cast<std::size_t>(call.q.shape[1]);
   check_shape(call.out.shape == call.q.shape && q_heads % call.kv_heads == 0, "attention", call.q);
   check_shape(call.key_begin.size() == rows && call.key_end.size() == rows, "attention", call.q);
-  const AttentionArgs args = {
+  return {
       .q = call.q.floats().data(),
       .out = call.out.floats().data(),
       .rows = rows,
@@ -119,20 +129,24 @@ void attend(Stream& stream, const AttentionCall& call) {
       .key_begin = call.key_begin.data(),
       .key_end = call.key_end.data(),
   };
-  const auto threads = static_cast<std::size_t>(stream.pool().threads());
-  const auto first = static_cast<std::size_t>(std::ranges::min(call.key_begin)) / kAttentionSegment;
-  const auto last = static_cast<std::size_t>(std::ranges::max(call.key_end) - 1) / kAttentionSegment;
-  const bool few_items = tiles_of(args) * call.kv_heads < 2 * threads;
-  if (threads > 1 && few_items && last > first)
-    attend_split(stream, args, first, last - first + 1);
-  else
-    attend_whole(stream, args);
 }
 
 }  // namespace
 
 void attention(Stream& stream, std::span<const AttentionCall> calls) {
-  for (const AttentionCall& call : calls) attend(stream, call);
+  const auto threads = static_cast<std::size_t>(stream.pool().threads());
+  std::vector<AttentionArgs> whole;
+  for (const AttentionCall& call : calls) {
+    const AttentionArgs args = checked_args(call);
+    const auto first = static_cast<std::size_t>(std::ranges::min(call.key_begin)) / kAttentionSegment;
+    const auto last = static_cast<std::size_t>(std::ranges::max(call.key_end) - 1) / kAttentionSegment;
+    const bool few_items = tiles_of(args) * call.kv_heads * calls.size() < 2 * threads;
+    if (threads > 1 && few_items && last > first)
+      attend_split(stream, args, first, last - first + 1);
+    else
+      whole.push_back(args);
+  }
+  if (!whole.empty()) attend_whole(stream, whole);
 }
 
 }  // namespace lanner::device::cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Fast because unsigned codes times int8 activations are summed in 16 bits as far as the code width allows,
-// lanes are outputs, and one unpacked vector of codes serves up to four rows.
+// lanes are outputs, and one unpacked vector of codes serves up to eight rows.
 #include "kernels/linear/int8_linear.h"
 
 #include <immintrin.h>
@@ -14,10 +14,12 @@ constexpr std::size_t kVectorBytes = 64;
 constexpr std::size_t kHalfBytes = 32;  ///< eight of a tile's sixteen outputs
 constexpr int kQuads = 8;
 
-template <int kShift, int kWidth>
+/// Bits [kFrom, kFrom + kWidth) of every byte, moved to bit kTo.
+template <int kFrom, int kWidth, int kTo = 0>
 inline __m256i plane(__m256i v) {
-  if constexpr (kShift != 0) v = _mm256_srli_epi16(v, kShift);
-  return _mm256_and_si256(v, _mm256_set1_epi8(static_cast<char>((1 << kWidth) - 1)));
+  if constexpr (kFrom > kTo) v = _mm256_srli_epi16(v, kFrom - kTo);
+  if constexpr (kFrom < kTo) v = _mm256_slli_epi16(v, kTo - kFrom);
+  return _mm256_and_si256(v, _mm256_set1_epi8(static_cast<char>(((1 << kWidth) - 1) << kTo)));
 }
 
 inline __m256i load(const std::byte* unit, int vector) {
@@ -34,13 +36,13 @@ inline __m256i quad(const std::byte* unit) {
   if constexpr (kBits == 2) return plane<2 * (kQuad % 4), 2>(load(unit, kQuad / 4));
   if constexpr (kBits == 3)
     return _mm256_or_si256(plane<2 * (kQuad % 4), 2>(load(unit, kQuad / 4)),
-                           _mm256_slli_epi16(plane<kQuad, 1>(load(unit, 2)), 2));
+                           plane<kQuad, 1, 2>(load(unit, 2)));
   if constexpr (kBits == 5)
     return _mm256_or_si256(plane<4 * (kQuad % 2), 4>(load(unit, kQuad / 2)),
-                           _mm256_slli_epi16(plane<kQuad, 1>(load(unit, 4)), 4));
+                           plane<kQuad, 1, 4>(load(unit, 4)));
   if constexpr (kBits == 6)
     return _mm256_or_si256(plane<4 * (kQuad % 2), 4>(load(unit, kQuad / 2)),
-                           _mm256_slli_epi16(plane<2 * (kQuad % 4), 2>(load(unit, 4 + kQuad / 4)), 4));
+                           plane<2 * (kQuad % 4), 2, 4>(load(unit, 4 + kQuad / 4)));
 }
 
 /// Quads whose 16-bit sums cannot overflow: codes * 127 * 2 products each.
@@ -86,14 +88,22 @@ class Tiles {
   template <int kTiles>
   static void all_rows(const Call& call, std::size_t rows, std::size_t tile) {
     std::size_t row = 0;
-    for (; row + 4 <= rows; row += 4) halves<4, 1, kTiles>(call, row, tile);
+    for (; row + 8 <= rows; row += 8) halves<8, 1, kTiles>(call, row, tile);
     switch (rows - row) {
       case 1:
         return halves<1, 2 * kTiles, kTiles>(call, row, tile);
       case 2:
         return halves<2, 2, kTiles>(call, row, tile);
       case 3:
-        return halves<3, 1, kTiles>(call, row, tile);
+        return halves<3, 2, kTiles>(call, row, tile);
+      case 4:
+        return halves<4, 1, kTiles>(call, row, tile);
+      case 5:
+        return halves<5, 1, kTiles>(call, row, tile);
+      case 6:
+        return halves<6, 1, kTiles>(call, row, tile);
+      case 7:
+        return halves<7, 1, kTiles>(call, row, tile);
       default:
         return;
     }
@@ -136,6 +146,7 @@ class Tiles {
       for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
         for (int h = 0; h < kHalves; ++h) sums[r][h] = _mm256_setzero_si256();
+      if (row == 0) prefetch<kHalves>(units, group_bytes, w.tile_bytes());
       for (std::size_t k = 0; k < group; k += kPackedUnitColumns) {
         const std::size_t offset = k / kPackedUnitColumns * kBits * kVectorBytes;
         add_chains<kRows, kHalves, 0>(sums, units, offset, codes + k, call.x.columns);
@@ -160,6 +171,17 @@ class Tiles {
     for (int h = 0; h < kHalves; ++h)
       for (int r = 0; r < kRows; ++r)
         store(call, row + static_cast<std::size_t>(r), half + static_cast<std::size_t>(h), acc[r][h]);
+  }
+
+  /// Brings the same group of the tiles kTilesAhead further on into the second-level cache: a tile is too
+  /// short a stream for the hardware to foresee.
+  template <int kHalves>
+  [[gnu::always_inline]] static inline void prefetch(const std::byte* const (&units)[kHalves],
+                                                     std::size_t group_bytes, std::size_t tile_bytes) {
+    for (std::size_t line = 0; line < group_bytes; line += kVectorBytes)
+#pragma GCC unroll 8
+      for (int h = 0; h < kHalves; h += 2)
+        _mm_prefetch(units[h] + kTilesAhead * tile_bytes + line, _MM_HINT_T1);
   }
 
   static void store(const Call& call, std::size_t row, std::size_t half, __m256 values) {
@@ -224,6 +246,7 @@ class Tiles {
   }
 
   static constexpr int kChain = chain_quads(kBits);
+  static constexpr std::size_t kTilesAhead = 4;
   static constexpr std::size_t kTableBytes = kPackedTileRows * (kDtype == DType::kF32 ? 4 : 2);
 };
 

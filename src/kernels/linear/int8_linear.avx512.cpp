@@ -13,12 +13,12 @@ namespace {
 constexpr std::size_t kVectorBytes = 64;
 constexpr int kQuads = 8;
 
-/// Bits [kShift, kShift + kWidth) of every byte, moved to bit 0.
-template <int kShift, int kWidth>
+/// Bits [kFrom, kFrom + kWidth) of every byte, moved to bit kTo.
+template <int kFrom, int kWidth, int kTo = 0>
 inline __m512i plane(__m512i v) {
-  if constexpr (kShift != 0) v = _mm512_srli_epi16(v, kShift);
-  if constexpr (kShift + kWidth == 8 && kShift == 0) return v;
-  return _mm512_and_si512(v, _mm512_set1_epi8(static_cast<char>((1 << kWidth) - 1)));
+  if constexpr (kFrom > kTo) v = _mm512_srli_epi16(v, kFrom - kTo);
+  if constexpr (kFrom < kTo) v = _mm512_slli_epi16(v, kTo - kFrom);
+  return _mm512_and_si512(v, _mm512_set1_epi8(static_cast<char>(((1 << kWidth) - 1) << kTo)));
 }
 
 /// Codes of quad kQuad of a unit whose vectors begin at `unit`.
@@ -31,14 +31,12 @@ inline __m512i quad(const std::byte* unit) {
   if constexpr (kBits == 4) return plane<4 * (kQuad % 2), 4>(vector(kQuad / 2));
   if constexpr (kBits == 2) return plane<2 * (kQuad % 4), 2>(vector(kQuad / 4));
   if constexpr (kBits == 3)
-    return _mm512_or_si512(plane<2 * (kQuad % 4), 2>(vector(kQuad / 4)),
-                           _mm512_slli_epi16(plane<kQuad, 1>(vector(2)), 2));
+    return _mm512_or_si512(plane<2 * (kQuad % 4), 2>(vector(kQuad / 4)), plane<kQuad, 1, 2>(vector(2)));
   if constexpr (kBits == 5)
-    return _mm512_or_si512(plane<4 * (kQuad % 2), 4>(vector(kQuad / 2)),
-                           _mm512_slli_epi16(plane<kQuad, 1>(vector(4)), 4));
+    return _mm512_or_si512(plane<4 * (kQuad % 2), 4>(vector(kQuad / 2)), plane<kQuad, 1, 4>(vector(4)));
   if constexpr (kBits == 6)
     return _mm512_or_si512(plane<4 * (kQuad % 2), 4>(vector(kQuad / 2)),
-                           _mm512_slli_epi16(plane<2 * (kQuad % 4), 2>(vector(4 + kQuad / 4)), 4));
+                           plane<2 * (kQuad % 4), 2, 4>(vector(4 + kQuad / 4)));
 }
 
 /// Sixteen scales or biases as float.
@@ -125,6 +123,7 @@ class Tiles {
 #pragma GCC unroll 8
         for (int t = 0; t < kTiles; ++t) sums[r][t] = _mm512_setzero_si512();
       const std::byte* unit = at + kTableBytes * 2;
+      if (row == 0) prefetch<kTiles>(at, w.group_bytes(), tile_bytes);
       for (std::size_t k = 0; k < group; k += kPackedUnitColumns) {
         add_unit<kRows, kTiles>(sums, unit, tile_bytes, codes + k, call.x.columns);
         unit += kBits * kVectorBytes;
@@ -156,6 +155,17 @@ class Tiles {
     }
   }
 
+  /// Brings the same group of the tiles kTilesAhead further on into the second-level cache: a tile is too
+  /// short a stream for the hardware to foresee.
+  template <int kTiles>
+  [[gnu::always_inline]] static inline void prefetch(const std::byte* at, std::size_t group_bytes,
+                                                     std::size_t tile_bytes) {
+    for (std::size_t line = 0; line < group_bytes; line += kVectorBytes)
+#pragma GCC unroll 8
+      for (int t = 0; t < kTiles; ++t)
+        _mm_prefetch(at + (kTilesAhead + static_cast<std::size_t>(t)) * tile_bytes + line, _MM_HINT_T1);
+  }
+
   template <int kRows, int kTiles, int kQuad = 0>
   [[gnu::always_inline]] static inline void add_unit(__m512i (&sums)[kRows][kTiles], const std::byte* unit,
                                                      std::size_t tile_bytes, const std::int8_t* codes,
@@ -173,6 +183,7 @@ class Tiles {
     }
   }
 
+  static constexpr std::size_t kTilesAhead = 4;
   static constexpr std::size_t kTableBytes = kPackedTileRows * (kDtype == DType::kF32 ? 4 : 2);
 };
 

@@ -49,29 +49,48 @@ void pack_unit(std::uint8_t* vectors, const std::uint8_t* source, std::size_t ou
     std::memcpy(vectors + v * kUnitVectorBytes + 4 * output, &words[v], sizeof(words[v]));
 }
 
-using PackUnitFn = void(std::uint8_t* vectors, const std::uint8_t* source, std::size_t output);
+/// Exchanges the bits of `mask` with those `shift` above them, in both halves of a pair of words.
+constexpr std::uint64_t exchange(std::uint64_t words, unsigned shift, std::uint64_t mask) {
+  const std::uint64_t differ = (words ^ words >> shift) & mask;
+  return words ^ differ ^ differ << shift;
+}
 
-PackUnitFn* find_pack_unit(int bits) {
-  switch (bits) {
-    case 2:
-      return pack_unit<2>;
-    case 3:
-      return pack_unit<3>;
-    case 4:
-      return pack_unit<4>;
-    case 5:
-      return pack_unit<5>;
-    case 6:
-      return pack_unit<6>;
-    default:
-      return pack_unit<8>;
+/// The same for widths whose words of a checkpoint hold the codes of whole vectors: each word of codes
+/// becomes a word of a vector by reordering its elements, two words at a time.
+template <>
+void pack_unit<4>(std::uint8_t* vectors, const std::uint8_t* source, std::size_t output) {
+  for (std::size_t v = 0; v < 4; v += 2) {
+    std::uint64_t words = 0;
+    std::memcpy(&words, source + 4 * v, sizeof(words));
+    words = exchange(words, 8, 0x0000ff000000ff00);  // codes 0123 4567 -> 0145 2367
+    words = exchange(words, 4, 0x00f000f000f000f0);  // -> 04 15 26 37
+    std::memcpy(vectors + v * kUnitVectorBytes + 4 * output, &words, 4);
+    words >>= 32;
+    std::memcpy(vectors + (v + 1) * kUnitVectorBytes + 4 * output, &words, 4);
   }
 }
 
+template <>
+void pack_unit<2>(std::uint8_t* vectors, const std::uint8_t* source, std::size_t output) {
+  std::uint64_t words = 0;
+  std::memcpy(&words, source, sizeof(words));
+  words = exchange(words, 6, 0x00cc00cc00cc00cc);  // a 4 x 4 matrix of codes, transposed
+  words = exchange(words, 12, 0x0000f0f00000f0f0);
+  std::memcpy(vectors + 4 * output, &words, 4);
+  words >>= 32;
+  std::memcpy(vectors + kUnitVectorBytes + 4 * output, &words, 4);
+}
+
+template <>
+void pack_unit<8>(std::uint8_t* vectors, const std::uint8_t* source, std::size_t output) {
+  for (std::size_t v = 0; v < 8; ++v)
+    std::memcpy(vectors + v * kUnitVectorBytes + 4 * output, source + 4 * v, 4);
+}
+
+template <unsigned kBits>
 void pack_tile(std::byte* tile, const WeightView& w, std::size_t first_row, std::size_t outputs) {
-  PackUnitFn* const pack = find_pack_unit(w.spec.bits);
   const auto group = static_cast<std::size_t>(w.spec.group);
-  const auto bits = static_cast<std::size_t>(w.spec.bits);
+  constexpr std::size_t bits = kBits;
   const std::size_t scale_bytes = size_bytes(w.spec.dtype);
   const std::size_t groups = w.columns / group;
   for (std::size_t g = 0; g < groups; ++g) {
@@ -86,10 +105,30 @@ void pack_tile(std::byte* tile, const WeightView& w, std::size_t first_row, std:
       for (std::size_t o = 0; o < outputs; ++o) {
         // 32 codes are `bits` whole words, so a unit begins on a byte.
         const std::size_t offset = ((first_row + o) * w.columns + column) * bits / 8;
-        pack(reinterpret_cast<std::uint8_t*>(tile), static_cast<const std::uint8_t*>(w.data) + offset, o);
+        pack_unit<kBits>(reinterpret_cast<std::uint8_t*>(tile),
+                         static_cast<const std::uint8_t*>(w.data) + offset, o);
       }
       tile += bits * kUnitVectorBytes;
     }
+  }
+}
+
+using PackTileFn = void(std::byte* tile, const WeightView& w, std::size_t first_row, std::size_t outputs);
+
+PackTileFn* find_pack_tile(int bits) {
+  switch (bits) {
+    case 2:
+      return pack_tile<2>;
+    case 3:
+      return pack_tile<3>;
+    case 4:
+      return pack_tile<4>;
+    case 5:
+      return pack_tile<5>;
+    case 6:
+      return pack_tile<6>;
+    default:
+      return pack_tile<8>;
   }
 }
 
@@ -107,11 +146,13 @@ std::size_t packed_bytes(const WeightSpec& spec, std::size_t rows, std::size_t c
 
 void pack_tiles(std::byte* data, const WeightView& w, std::size_t tile_begin, std::size_t tile_end) {
   const PackedView view{.spec = w.spec, .rows = w.rows, .columns = w.columns};
+  PackTileFn* const pack_tile = find_pack_tile(w.spec.bits);
   for (std::size_t tile = tile_begin; tile < tile_end; ++tile) {
     std::byte* target = data + tile * view.tile_bytes();
-    std::memset(target, 0, view.tile_bytes());
     const std::size_t first = tile * kPackedTileRows;
-    pack_tile(target, w, first, std::min(kPackedTileRows, w.rows - first));
+    const std::size_t outputs = std::min(kPackedTileRows, w.rows - first);
+    if (outputs != kPackedTileRows) std::memset(target, 0, view.tile_bytes());
+    pack_tile(target, w, first, outputs);
   }
 }
 
