@@ -42,7 +42,7 @@ endfunction()
 # lanner_isa_sources(target AVX2 file.avx2.cpp ...): per-file ISA flags and -O3 in every preset: at -O2 GCC keeps tiles of
 # vectors (arrays with constant loops) in memory instead of registers, a factor of 4.
 function(lanner_isa_sources target)
-  cmake_parse_arguments(ARG "" "" "AVX2;AVX512;AVX512VNNI;NEON" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "AVX2;AVX512;AVX512VNNI;NEON;NEONDOT" ${ARGN})
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     target_sources(${target} PRIVATE ${ARG_AVX2} ${ARG_AVX512} ${ARG_AVX512VNNI})
     set_source_files_properties(${ARG_AVX2} PROPERTIES COMPILE_OPTIONS "-O3;-mavx2;-mfma;-mf16c")
@@ -52,8 +52,9 @@ function(lanner_isa_sources target)
     set_source_files_properties(${ARG_AVX512VNNI} PROPERTIES COMPILE_OPTIONS
       "-O3;-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512vnni;-mprefer-vector-width=512;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>;$<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized>")
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-    target_sources(${target} PRIVATE ${ARG_NEON})
+    target_sources(${target} PRIVATE ${ARG_NEON} ${ARG_NEONDOT})
     set_source_files_properties(${ARG_NEON} PROPERTIES COMPILE_OPTIONS "-O3")
+    set_source_files_properties(${ARG_NEONDOT} PROPERTIES COMPILE_OPTIONS "-O3;-march=armv8.2-a+dotprod")
   endif()
 endfunction()
 

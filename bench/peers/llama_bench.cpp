@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Usage: llama_bench BACKEND.so MODEL.gguf THREADS elapsed|processor TEST...   TEST: pp512, tg32@128,
-// tg32@128x8 Times llama.cpp through its C API and prints one JSON line per test. Prompts are one batch whose
-// last logits are formed; decoding starts from contexts of random tokens. f16 cache, flash attention, no
-// mmap: its fastest settings.
+// Usage: llama_bench BACKEND.so MODEL.gguf THREADS elapsed|processor < TESTS
+// Times llama.cpp through its C API: one JSON line for each line of TESTS (pp512, tg32@128, tg32@128x8). Prompts
+// go in batches of 512, the last logits are formed; decoding starts from contexts of random tokens, equal for
+// all sequences. f16 cache, flash attention, no mmap: its fastest settings.
 #include <ggml-backend.h>
 #include <llama.h>
 
@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <iostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -60,6 +61,12 @@ class Runner {
       decode();
     }
   }
+  /// The same random context in every sequence.
+  void fill(int tokens, int sequences) {
+    feed(tokens, 0);
+    for (int sequence = 1; sequence < sequences; ++sequence)
+      llama_memory_seq_cp(llama_get_memory(context_), 0, sequence, -1, -1);
+  }
   void step(int position, int sequences) {
     batch_.n_tokens = 0;
     for (int sequence = 0; sequence < sequences; ++sequence) add(position, sequence, true);
@@ -95,8 +102,7 @@ double now(clockid_t clock) {
 double seconds(llama_model* model, int threads, clockid_t clock, const Test& test) {
   if (test.prompt > 0) Runner(model, threads, test).feed(test.prompt < 64 ? test.prompt : 64, 0);  // warms up
   Runner runner(model, threads, test);
-  for (int sequence = 0; sequence < test.sequences && test.depth > 0; ++sequence)
-    runner.feed(test.depth, sequence);
+  if (test.depth > 0) runner.fill(test.depth, test.sequences);
   const double start = now(clock);
   if (test.prompt > 0) runner.feed(test.prompt, 0);
   for (int i = 0; i < test.decode; ++i) runner.step(test.depth + i, test.sequences);
@@ -106,7 +112,7 @@ double seconds(llama_model* model, int threads, clockid_t clock, const Test& tes
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count < 6) fail("usage: llama_bench BACKEND.so MODEL.gguf THREADS elapsed|processor TEST...");
+  if (count != 5) fail("usage: llama_bench BACKEND.so MODEL.gguf THREADS elapsed|processor < TESTS");
   llama_log_set(
       [](ggml_log_level level, const char* text, void*) {
         if (level >= GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
@@ -122,10 +128,10 @@ int main(int count, char** arguments) {
   const int threads = std::atoi(arguments[3]);
   const clockid_t clock =
       std::strcmp(arguments[4], "processor") == 0 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
-  for (int i = 5; i < count; ++i) {
-    const Test test = parse(arguments[i]);
+  for (std::string name; std::getline(std::cin, name);) {
+    const Test test = parse(name);
     const double time = seconds(model, threads, clock, test);
-    std::printf("{\"test\": \"%s\", \"tokens_per_second\": %.3f}\n", arguments[i],
+    std::printf("{\"test\": \"%s\", \"tokens_per_second\": %.3f}\n", name.c_str(),
                 (test.prompt + test.decode) * test.sequences / time);
     std::fflush(stdout);
   }

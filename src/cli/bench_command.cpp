@@ -138,6 +138,7 @@ void declare_bench(CLI::App& app, BenchArguments& arguments) {
   app.add_flag("--cpu-time", arguments.processor_time,
                "count the processor's seconds, not the elapsed ones: for one thread on a busy machine");
   add_machine_options(app, arguments.model);
+  add_kv_option(app, arguments.model, "as the folder says, else bf16");
   app.remove_option(app.get_option("--threads"));
   app.add_option("-t,--threads", arguments.threads, "numbers of threads (default: the cores it may use)")
       ->type_name("N,N,...")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Fast because unsigned codes times int8 activations are summed in 16 bits as far as the code width allows,
-// lanes are outputs, and one unpacked vector of codes serves up to eight rows.
+// lanes are outputs, one unpacked vector of codes serves up to six rows, and one broadcast of activations two
+// vectors of codes.
 #include "kernels/linear/int8_linear.h"
 
 #include <immintrin.h>
@@ -88,7 +89,7 @@ class Tiles {
   template <int kTiles>
   static void all_rows(const Call& call, std::size_t rows, std::size_t tile) {
     std::size_t row = 0;
-    for (; row + 8 <= rows; row += 8) halves<8, 1, kTiles>(call, row, tile);
+    for (; row + 6 <= rows; row += 6) halves<6, 2, kTiles>(call, row, tile);
     switch (rows - row) {
       case 1:
         return halves<1, 2 * kTiles, kTiles>(call, row, tile);
@@ -97,13 +98,9 @@ class Tiles {
       case 3:
         return halves<3, 2, kTiles>(call, row, tile);
       case 4:
-        return halves<4, 1, kTiles>(call, row, tile);
+        return halves<4, 2, kTiles>(call, row, tile);
       case 5:
-        return halves<5, 1, kTiles>(call, row, tile);
-      case 6:
-        return halves<6, 1, kTiles>(call, row, tile);
-      case 7:
-        return halves<7, 1, kTiles>(call, row, tile);
+        return halves<5, 2, kTiles>(call, row, tile);
       default:
         return;
     }
@@ -228,13 +225,16 @@ class Tiles {
                                                          std::size_t offset, const std::int8_t* codes,
                                                          std::size_t columns) {
     if constexpr (kStep < kChain) {
+      __m256i weights[kHalves];
 #pragma GCC unroll 8
-      for (int h = 0; h < kHalves; ++h) {
-        const __m256i weights = quad<kBits, kQuad + kStep, kPart>(units[h] + offset);
+      for (int h = 0; h < kHalves; ++h) weights[h] = quad<kBits, kQuad + kStep, kPart>(units[h] + offset);
 #pragma GCC unroll 8
-        for (int r = 0; r < kRows; ++r) {
-          const __m256i x = broadcast4(codes + static_cast<std::size_t>(r) * columns + 4 * (kQuad + kStep));
-          const __m256i products = _mm256_maddubs_epi16(weights, x);
+      for (int r = 0; r < kRows; ++r) {
+        __m256i x = broadcast4(codes + static_cast<std::size_t>(r) * columns + 4 * (kQuad + kStep));
+        asm("" : "+x"(x));  // else it is loaded anew for each half
+#pragma GCC unroll 8
+        for (int h = 0; h < kHalves; ++h) {
+          const __m256i products = _mm256_maddubs_epi16(weights[h], x);
           chain[r][h] = kStep == 0 ? products : _mm256_add_epi16(chain[r][h], products);
           // Else GCC forms all products first, to add them in a tree, and has no registers for them: half
           // the speed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fast because VNNI multiplies 64 code-activation pairs an instruction straight into 16 output lanes, and one
-// unpacked vector of codes serves up to eight rows.
+// Fast because VNNI multiplies 64 code-activation pairs an instruction straight into 16 output lanes, one
+// unpacked vector of codes serves up to four rows, and one broadcast of activations two vectors of codes.
 #include "kernels/linear/int8_linear.h"
 
 #include <immintrin.h>
@@ -76,23 +76,16 @@ class Tiles {
   /// Every row against kTiles neighbouring tiles; more rows share the unpacked codes of fewer tiles.
   template <int kTiles>
   static void all_rows(const Call& call, std::size_t rows, std::size_t tile) {
+    constexpr int kPair = kTiles < 2 ? kTiles : 2;
     std::size_t row = 0;
-    for (; row + 8 <= rows; row += 8) rows_by_tile<8, 1, kTiles>(call, row, tile);
+    for (; row + 4 <= rows; row += 4) rows_by_tile<4, kPair, kTiles>(call, row, tile);
     switch (rows - row) {
       case 1:
         return rows_by_tile<1, kTiles, kTiles>(call, row, tile);
       case 2:
         return rows_by_tile<2, kTiles, kTiles>(call, row, tile);
       case 3:
-        return rows_by_tile<3, (kTiles < 2 ? kTiles : 2), kTiles>(call, row, tile);
-      case 4:
-        return rows_by_tile<4, (kTiles < 2 ? kTiles : 2), kTiles>(call, row, tile);
-      case 5:
-        return rows_by_tile<5, 1, kTiles>(call, row, tile);
-      case 6:
-        return rows_by_tile<6, 1, kTiles>(call, row, tile);
-      case 7:
-        return rows_by_tile<7, 1, kTiles>(call, row, tile);
+        return rows_by_tile<3, kPair, kTiles>(call, row, tile);
       default:
         return;
     }
@@ -171,13 +164,16 @@ class Tiles {
                                                      std::size_t tile_bytes, const std::int8_t* codes,
                                                      std::size_t columns) {
     if constexpr (kQuad < kQuads) {
+      __m512i weights[kTiles];
 #pragma GCC unroll 8
-      for (int t = 0; t < kTiles; ++t) {
-        const __m512i weights = quad<kBits, kQuad>(unit + static_cast<std::size_t>(t) * tile_bytes);
+      for (int t = 0; t < kTiles; ++t)
+        weights[t] = quad<kBits, kQuad>(unit + static_cast<std::size_t>(t) * tile_bytes);
 #pragma GCC unroll 8
-        for (int r = 0; r < kRows; ++r)
-          sums[r][t] = _mm512_dpbusd_epi32(
-              sums[r][t], weights, broadcast4(codes + static_cast<std::size_t>(r) * columns + 4 * kQuad));
+      for (int r = 0; r < kRows; ++r) {
+        __m512i x = broadcast4(codes + static_cast<std::size_t>(r) * columns + 4 * kQuad);
+        asm("" : "+v"(x));  // else it is loaded anew for each tile
+#pragma GCC unroll 8
+        for (int t = 0; t < kTiles; ++t) sums[r][t] = _mm512_dpbusd_epi32(sums[r][t], weights[t], x);
       }
       add_unit<kRows, kTiles, kQuad + 1>(sums, unit, tile_bytes, codes, columns);
     }
