@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "server/problem.h"
@@ -99,6 +100,17 @@ void read_logprobs(const JsonFields& fields, GenerationFields& generation) {
   generation.log_all_tokens = fields.flag("logprobs_all");
 }
 
+void refuse_audio_output(const JsonFields& fields) {
+  const Json* modalities = fields.array("modalities");
+  const bool spoken = modalities != nullptr && std::ranges::find(*modalities, "audio") != modalities->end();
+  const bool voiced = fields.find("audio") != nullptr;
+  if (spoken || voiced)
+    throw RequestError({.status = 501,
+                        .code = "not_supported",
+                        .message = "the model answers in text, not in sound",
+                        .param = spoken ? "modalities" : "audio"});
+}
+
 }  // namespace
 
 void apply_effort(const std::string& effort, text::ChatInput& input) {
@@ -129,6 +141,7 @@ ChatRequest read_chat_request(const Json& body, const RequestRules& rules) {
   const JsonFields fields(body);
   ChatRequest chat;
   chat.input = read_chat_input(fields);
+  refuse_audio_output(fields);
   chat.generation = read_generation(fields, rules);
   read_max_tokens(fields, chat.generation);
   read_logprobs(fields, chat.generation);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bytes of a client, on one connection to its end: requests are read and answered without a fault, the body
 // of none exceeds the limit, and what the client gets are whole responses.
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -18,7 +17,7 @@ class FuzzHandler final : public HttpHandler {
  public:
   void handle(std::shared_ptr<Exchange> exchange) override {
     const HttpRequest& request = exchange->request();
-    if (request.body.size() > kMostBody || request.method.empty() || request.path.empty()) std::abort();
+    if (request.body.size() > kMostBody || request.method.empty()) std::abort();
     for (const auto& [name, value] : request.headers)
       if (name.find_first_of("\r\n") != std::string::npos || value.find_first_of("\r\n") != std::string::npos)
         std::abort();
@@ -57,7 +56,7 @@ class FuzzServer {
     client.shutdown(Tcp::socket::shutdown_send, ignored);
     connection.reset();
     io_.restart();
-    io_.run_for(std::chrono::seconds(2));
+    io_.run();
     if (context_->connections != 0 || context_->exchanges != 0) std::abort();
     std::string got(1 << 16, '\0');
     got.resize(client.read_some(asio::buffer(got), ignored));

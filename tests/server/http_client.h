@@ -36,7 +36,7 @@ class Socket {
   /// False when the other end is gone.
   bool send(std::string_view bytes);
   /// Some bytes; empty at the end of the stream or after `patience`.
-  std::string receive(std::chrono::milliseconds patience = std::chrono::seconds(20));
+  std::string receive(std::chrono::milliseconds patience = std::chrono::seconds(60));
   /// Reads one response.
   HttpReply reply();
   /// Reads until `text` came; false at the end.
