@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace lanner::text::grammar {
 
@@ -24,6 +26,14 @@ class ByteSet {
 
   void add(std::uint8_t byte) { words_[byte >> 6] |= std::uint64_t{1} << (byte & 63); }
   bool contains(std::uint8_t byte) const { return (words_[byte >> 6] >> (byte & 63) & 1) != 0; }
+  /// Its bytes, ascending.
+  std::vector<std::uint8_t> bytes() const {
+    std::vector<std::uint8_t> all;
+    for (std::size_t i = 0; i < words_.size(); ++i)
+      for (std::uint64_t left = words_[i]; left != 0; left &= left - 1)
+        all.push_back(static_cast<std::uint8_t>(64 * i + static_cast<std::size_t>(std::countr_zero(left))));
+    return all;
+  }
   bool empty() const { return (words_[0] | words_[1] | words_[2] | words_[3]) == 0; }
 
   ByteSet& operator|=(const ByteSet& other) {

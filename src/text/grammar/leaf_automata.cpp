@@ -2,6 +2,7 @@
 #include "text/grammar/leaf_automata.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/error.h"
 
@@ -13,61 +14,44 @@ constexpr std::size_t kMaxStates = 4'000'000;
 
 }  // namespace
 
-LeafAutomata::LeafAutomata(Terms terms, const std::vector<TermId>& leaves) : terms_(std::move(terms)) {
+LeafAutomata::LeafAutomata(Terms terms, std::vector<TermId> leaves)
+    : terms_(std::move(terms)), leaves_(std::move(leaves)), starts_(leaves_.size(), kUnknown) {
   class_of_.emplace_back().fill(0);  // The dead state's.
   class_count_.push_back(1);
   representatives_.push_back({0});
   states_.push_back({});
   transitions_.push_back(kDead);
-  for (const TermId term : leaves) add_leaf(term);
 }
 
-void LeafAutomata::add_leaf(TermId term) {
-  std::vector<ByteSet> sets;
-  terms_.collect_sets(term, sets);
-  std::array<std::uint8_t, ByteSet::kByteValues> classes{};
-  std::uint32_t count = 1;
-  for (const ByteSet& set : sets) {
-    // Each class splits into the bytes inside the set and those outside.
-    std::array<std::array<int, 2>, ByteSet::kByteValues> split;
-    for (auto& halves : split) halves = {-1, -1};
-    std::uint32_t next = 0;
-    for (unsigned i = 0; i < ByteSet::kByteValues; ++i) {
-      const auto byte = static_cast<std::uint8_t>(i);
-      int& half = split[classes[byte]][set.contains(byte) ? 1 : 0];
-      if (half < 0) half = static_cast<int>(next++);
-      classes[byte] = static_cast<std::uint8_t>(half);
-    }
-    count = next;
-  }
-  const auto leaf = static_cast<std::uint32_t>(class_of_.size());
-  class_of_.push_back(classes);
-  class_count_.push_back(count);
-  std::vector<std::uint8_t>& bytes = representatives_.emplace_back(count);
-  for (unsigned byte = 0; byte < ByteSet::kByteValues; ++byte)
-    bytes[classes[byte]] = static_cast<std::uint8_t>(byte);
-  starts_.push_back(state_of(leaf, term));
+LeafState LeafAutomata::find_start(std::uint32_t leaf) {
+  const ByteClasses classes = terms_.byte_classes(leaves_[leaf]);
+  const auto automaton = static_cast<std::uint32_t>(class_of_.size());
+  class_of_.push_back(classes.of());
+  class_count_.push_back(classes.count());
+  representatives_.push_back(classes.representatives());
+  return starts_[leaf] = state_of(automaton, leaves_[leaf]);
 }
 
-LeafState LeafAutomata::state_of(std::uint32_t leaf, TermId term) {
+LeafState LeafAutomata::state_of(std::uint32_t automaton, TermId term) {
   if (term == terms_.nothing()) return kDead;
   const auto fresh = static_cast<LeafState>(states_.size());
-  const auto [known, added] = known_.emplace(std::uint64_t{leaf} << 32 | term, fresh);
+  const auto [known, added] = known_.emplace(std::uint64_t{automaton} << 32 | term, fresh);
   if (!added) return known->second;
   if (states_.size() >= kMaxStates)
     throw Error(ErrorKind::kUnsupported, "a regular expression of the grammar has too many states");
   states_.push_back({.term = term,
-                     .leaf = leaf,
+                     .automaton = automaton,
                      .transitions = static_cast<std::uint32_t>(transitions_.size()),
                      .accepts = terms_.nullable(term)});
-  transitions_.resize(transitions_.size() + class_count_[leaf], kUnknown);
+  transitions_.resize(transitions_.size() + class_count_[automaton], kUnknown);
   return fresh;
 }
 
 LeafState LeafAutomata::find_step(LeafState state, std::uint8_t byte) {
   const State from = states_[state];
-  const LeafState next = state_of(from.leaf, terms_.derivative(from.term, byte, representatives_[from.leaf]));
-  transitions_[from.transitions + class_of_[from.leaf][byte]] = next;
+  const LeafState next =
+      state_of(from.automaton, terms_.derivative(from.term, byte, representatives_[from.automaton]));
+  transitions_[from.transitions + class_of_[from.automaton][byte]] = next;
   return next;
 }
 
@@ -83,10 +67,11 @@ const ByteSet& LeafAutomata::next_bytes(LeafState state) {
 LeafState LeafAutomata::representative(LeafState state, std::uint32_t max_bytes) {
   if (state == kDead) return kDead;
   const State it = states_[state];
-  return state_of(it.leaf, terms_.within(it.term, max_bytes));
+  return state_of(it.automaton, terms_.within(it.term, max_bytes));
 }
 
-std::optional<LeafAutomata::PlainStep> LeafAutomata::plain_step(LeafState state) {
+/// Where every character beyond ASCII leads; no classes when that depends on the character.
+LeafAutomata::PlainStep LeafAutomata::step_beyond_ascii(LeafState state) {
   std::vector<LeafState> missing[4];  // States in which so many bytes of a character are missing.
   const auto enter = [&](std::size_t left, LeafState from, unsigned first, unsigned last) {
     for (unsigned byte = first; byte <= last; ++byte) {
@@ -103,10 +88,12 @@ std::optional<LeafAutomata::PlainStep> LeafAutomata::plain_step(LeafState state)
                                     {1, 0xED, 0xED, 0x80, 0x9F},
                                     {2, 0xF0, 0xF0, 0x90, 0xBF},
                                     {2, 0xF4, 0xF4, 0x80, 0x8F}};
-  PlainStep result;
-  for (unsigned byte = 0x20; byte < 0x80; ++byte)
-    if (byte != '"' && byte != '\\') enter(0, state, byte, byte);
-  if (missing[0].size() > 1) return std::nullopt;
+  constexpr PlainStep kAllRefused{.classes = PlainClasses{1} << kBeyondAscii, .next = kDead};
+  PlainStep result = kAllRefused;
+  std::size_t refused = 0;
+  for (unsigned lead = 0xC2; lead <= 0xF4; ++lead)
+    refused += step(state, static_cast<std::uint8_t>(lead)) == kDead ? 1 : 0;
+  if (refused > 0) return refused == 0xF4 - 0xC2 + 1 ? kAllRefused : PlainStep{};
   enter(1, state, 0xC2, 0xDF);
   enter(2, state, 0xE1, 0xEC);
   enter(2, state, 0xEE, 0xEF);
@@ -121,26 +108,59 @@ std::optional<LeafAutomata::PlainStep> LeafAutomata::plain_step(LeafState state)
       result.accepts_inside = result.accepts_inside || accepts(inside);
       enter(left - 1, inside, 0x80, 0xBF);
     }
-  if (missing[0].size() != 1) return std::nullopt;
+  if (missing[0].size() != 1) return {};
   result.next = missing[0].front();
   return result;
 }
 
-bool LeafAutomata::keeps_plain(LeafState state) {
-  if (const std::optional<bool> known = states_[state].keeps_plain) return *known;
-  bool keeps = step(state, ' ') == state;  // Rules most states out at once.
-  if (keeps) {
-    const std::optional<PlainStep> step = plain_step(state);
-    keeps = step && step->next == state;
+const LeafAutomata::PlainStep& LeafAutomata::find_plain_step(LeafState state) {
+  const PlainStep beyond = step_beyond_ascii(state);
+  std::array<LeafState, kPlainClassCount> leads_to;
+  leads_to.fill(kUnknown);
+  PlainClasses mixed = 0;  // Classes whose characters lead to several states.
+  leads_to[kBeyondAscii] = beyond.next;
+  if (beyond.classes == 0) mixed |= PlainClasses{1} << kBeyondAscii;
+  for (std::uint8_t byte = 0; byte < kAsciiClass.size(); ++byte) {
+    const std::uint8_t its_class = kAsciiClass[byte];
+    if (its_class == kNoPlainClass) continue;
+    const LeafState next = step(state, byte);
+    if (leads_to[its_class] == kUnknown) leads_to[its_class] = next;
+    if (leads_to[its_class] != next) mixed |= PlainClasses{1} << its_class;
   }
-  states_[state].keeps_plain = keeps;
-  return keeps;
+  PlainStep best;
+  int most = 0;
+  for (unsigned candidate = 0; candidate < kPlainClassCount; ++candidate) {
+    const LeafState next = leads_to[candidate];
+    if (next == kDead || (mixed >> candidate & 1) != 0) continue;
+    PlainClasses classes = 0;
+    for (unsigned other = candidate; other < kPlainClassCount; ++other)
+      if (leads_to[other] == next && (mixed >> other & 1) == 0) classes |= PlainClasses{1} << other;
+    if (std::popcount(classes) > most) {
+      best = {.classes = classes, .next = next};
+      most = std::popcount(classes);
+    }
+  }
+  const bool refuses_all = mixed == 0 && std::ranges::count(leads_to, kDead) == kPlainClassCount;
+  if (refuses_all) best.classes = kAllPlain;
+  best.accepts_inside = beyond.accepts_inside && (best.classes >> kBeyondAscii & 1) != 0;
+  states_[state].plain_step = static_cast<std::uint32_t>(plain_steps_.size());
+  return plain_steps_.emplace_back(best);
+}
+
+bool LeafAutomata::reads_plain(LeafState state, PlainClasses classes, std::size_t characters) {
+  for (; characters > 0; --characters) {
+    const PlainStep& step = plain_step(state);
+    if (step.next == kDead || (classes & ~step.classes) != 0) return false;
+    if (step.next == state) return true;
+    state = step.next;
+  }
+  return true;
 }
 
 std::size_t LeafAutomata::memory_bytes() const {
   return terms_.memory_bytes() + states_.size() * (sizeof(State) + 48) +
-         transitions_.size() * sizeof(LeafState) + class_of_.size() * sizeof(class_of_[0]) +
-         next_bytes_.size() * 64;
+         transitions_.size() * sizeof(LeafState) + plain_steps_.size() * sizeof(PlainStep) +
+         class_of_.size() * sizeof(class_of_[0]) + next_bytes_.size() * 64;
 }
 
 }  // namespace lanner::text::grammar

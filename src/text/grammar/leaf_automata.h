@@ -3,12 +3,12 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "text/grammar/byte_set.h"
+#include "text/grammar/plain_classes.h"
 #include "text/grammar/terms.h"
 
 namespace lanner::text::grammar {
@@ -21,12 +21,12 @@ class LeafAutomata {
  public:
   static constexpr LeafState kDead = 0;
 
-  LeafAutomata(Terms terms, const std::vector<TermId>& leaves);
+  LeafAutomata(Terms terms, std::vector<TermId> leaves);
 
-  LeafState start(std::uint32_t leaf) const { return starts_[leaf]; }
+  LeafState start(std::uint32_t leaf) { return starts_[leaf] != kUnknown ? starts_[leaf] : find_start(leaf); }
   LeafState step(LeafState state, std::uint8_t byte) {
     const State& from = states_[state];
-    const LeafState next = transitions_[from.transitions + class_of_[from.leaf][byte]];
+    const LeafState next = transitions_[from.transitions + class_of_[from.automaton][byte]];
     return next != kUnknown ? next : find_step(state, byte);
   }
   /// The text read so far is complete.
@@ -36,15 +36,18 @@ class LeafAutomata {
   /// A state with the same mask as `state` for tokens of at most `max_bytes` bytes: see Terms::within().
   LeafState representative(LeafState state, std::uint32_t max_bytes);
 
-  /// Where any plain character (see GrammarVocabulary) leads; nothing when it depends on the character.
+  /// Where the plain characters of most classes lead, all to one state; kDead when all are refused.
   struct PlainStep {
+    PlainClasses classes = 0;
     LeafState next = kDead;
-    bool accepts_inside = false;  ///< A text may be complete in the middle of a character.
+    bool accepts_inside = false;  ///< A text may be complete in the middle of one of these characters.
   };
-  std::optional<PlainStep> plain_step(LeafState state);
-
-  /// Every plain text leads from the state back to it.
-  bool keeps_plain(LeafState state);
+  const PlainStep& plain_step(LeafState state) {
+    const std::uint32_t known = states_[state].plain_step;
+    return known != kUnknown ? plain_steps_[known] : find_plain_step(state);
+  }
+  /// Whether any `characters` characters of the classes can be read from the state, one after another.
+  bool reads_plain(LeafState state, PlainClasses classes, std::size_t characters);
 
   std::size_t memory_bytes() const;
 
@@ -52,24 +55,28 @@ class LeafAutomata {
   static constexpr LeafState kUnknown = ~LeafState{0};
   struct State {
     TermId term = 0;
-    std::uint32_t leaf = 0;
+    std::uint32_t automaton = 0;
     std::uint32_t transitions = 0;
+    std::uint32_t plain_step = kUnknown;  ///< Index into plain_steps_.
     bool accepts = false;
-    std::optional<bool> keeps_plain = std::nullopt;
   };
 
-  LeafState state_of(std::uint32_t leaf, TermId term);
+  LeafState state_of(std::uint32_t automaton, TermId term);
   LeafState find_step(LeafState state, std::uint8_t byte);
-  void add_leaf(TermId term);
+  LeafState find_start(std::uint32_t leaf);
+  const PlainStep& find_plain_step(LeafState state);
+  PlainStep step_beyond_ascii(LeafState state);
 
   Terms terms_;
+  std::vector<TermId> leaves_;
   std::vector<State> states_;
+  std::vector<PlainStep> plain_steps_;
   std::vector<LeafState> transitions_;
-  std::vector<std::array<std::uint8_t, ByteSet::kByteValues>> class_of_;  ///< By leaf.
+  std::vector<std::array<std::uint8_t, ByteSet::kByteValues>> class_of_;  ///< By automaton.
   std::vector<std::uint32_t> class_count_;
-  std::vector<std::vector<std::uint8_t>> representatives_;  ///< By leaf: one byte of each class.
-  std::vector<LeafState> starts_;
-  std::unordered_map<std::uint64_t, LeafState> known_;  ///< By leaf and term.
+  std::vector<std::vector<std::uint8_t>> representatives_;  ///< By automaton: one byte of each class.
+  std::vector<LeafState> starts_;                           ///< By leaf.
+  std::unordered_map<std::uint64_t, LeafState> known_;      ///< By automaton and term.
   std::unordered_map<LeafState, ByteSet> next_bytes_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -36,19 +37,24 @@ class LeafMasks {
   std::size_t memory_bytes() const { return memory_bytes_; }
 
  private:
+  struct Range {
+    std::uint32_t begin, end;  ///< Nodes.
+  };
+
   std::unique_ptr<LeafMask> compute(LeafState state);
   /// How many plain characters any plain token may have; nothing when plain tokens must be looked at singly.
   std::optional<std::size_t> plain_characters(LeafState state);
   /// Adds the tokens of one trie that the leaf reads to their end, and the exits.
   void walk(LeafState state, const TokenTrie& trie, LeafMask& mask, std::vector<std::uint32_t>& exits);
-  void allow(const TokenTrie& trie, std::uint32_t node, LeafMask& mask);
+  void allow(const TokenTrie& trie, std::uint32_t first, std::uint32_t last, LeafMask& mask);
+  void drop_needless(const TokenTrie& trie, std::vector<std::uint32_t>& exits) const;
 
   const GrammarVocabulary& vocabulary_;
   LeafAutomata& leaves_;
   std::unordered_map<LeafState, const LeafMask*> by_state_;
   std::unordered_map<LeafState, std::unique_ptr<LeafMask>> masks_;  ///< By representative state.
   std::vector<LeafState> path_;
-  std::vector<std::uint32_t> allowed_nodes_;  ///< Of one walk, ascending.
+  std::vector<Range> allowed_;  ///< Of one walk, ascending.
   std::size_t memory_bytes_ = 0;
 };
 

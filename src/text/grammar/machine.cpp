@@ -99,7 +99,7 @@ void Machine::add_subtree(const TokenTrie& trie, std::uint32_t root, ParseState 
     if (node.token != TokenTrie::kNoToken) {
       allow_token(mask, node.token);
       if (node.has_namesakes)
-        for (const TokenId token : trie.namesakes(node.token)) allow_token(mask, token);
+        for (const TokenTrie::Namesake& other : trie.namesakes(i, i + 1)) allow_token(mask, other.token);
     }
     ++i;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "text/grammar/regex.h"
 #include "text/grammar/schema_compiler.h"
@@ -30,9 +31,10 @@ class ObjectCompiler {
 
   std::vector<SchemaCompiler::Property> properties() {
     collect_names();
+    const std::set<std::string_view> required_names(facts_.required.begin(), facts_.required.end());
     std::vector<SchemaCompiler::Property> result;
     for (const std::string& name : names_) {
-      const bool required = std::ranges::find(facts_.required, name) != facts_.required.end();
+      const bool required = required_names.contains(name);
       std::optional<Conjunction> schemas = name_allowed(name) ? schemas_of(name) : std::nullopt;
       if (required || schemas) result.push_back({name, std::move(schemas), required});
     }
@@ -66,7 +68,10 @@ class ObjectCompiler {
     };
     for (const OrderedJson* object : facts_.objects)
       if (const OrderedJson* properties = document_.find_object(*object, "properties"))
-        for (auto it = properties->begin(); it != properties->end(); ++it) add(it.key());
+        for (auto it = properties->begin(); it != properties->end(); ++it) {
+          add(it.key());
+          declared_[object].emplace(it.key(), &it.value());
+        }
     for (const std::string& name : facts_.required) add(name);
   }
 
@@ -90,11 +95,11 @@ class ObjectCompiler {
     bool declared_anywhere = false;
     for (const OrderedJson* object : facts_.objects) {
       bool declared = false;
-      if (const OrderedJson* properties = document_.find_object(*object, "properties"))
-        if (const auto it = properties->find(name); it != properties->end()) {
-          add(*it);
-          declared = true;
-        }
+      const auto& known = declared_[object];
+      if (const auto it = known.find(name); it != known.end()) {
+        add(*it->second);
+        declared = true;
+      }
       if (const OrderedJson* patterns = document_.find_object(*object, "patternProperties"))
         for (auto it = patterns->begin(); it != patterns->end(); ++it)
           if (pattern_matches(*object, it.key(), name)) {
@@ -235,6 +240,7 @@ class ObjectCompiler {
   const SchemaFacts& facts_;
   int depth_;
   std::vector<std::string> names_;
+  std::map<const OrderedJson*, std::map<std::string_view, const OrderedJson*>> declared_;  ///< By object.
   std::vector<Member> members_;
   std::optional<ExprId> extra_;
   std::uint32_t min_ = 0, max_ = kUnbounded;

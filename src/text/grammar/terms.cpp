@@ -269,6 +269,11 @@ bool Terms::known_alive(TermId term, bool& alive) const {
   return true;
 }
 
+bool Terms::alive(TermId term) {
+  bool result = false;
+  return known_alive(term, result) ? result : alive(term, byte_classes(term).representatives());
+}
+
 bool Terms::alive(TermId term, std::span<const std::uint8_t> bytes) {
   bool result = false;
   if (known_alive(term, result)) return result;
@@ -306,20 +311,12 @@ bool Terms::alive(TermId term, std::span<const std::uint8_t> bytes) {
   return found;
 }
 
-std::vector<std::uint8_t> Terms::representatives(TermId term) const {
+ByteClasses Terms::byte_classes(TermId term) const {
   std::vector<ByteSet> sets;
   collect_sets(term, sets);
-  std::vector<std::uint8_t> result;
-  std::vector<std::vector<bool>> signatures;
-  for (unsigned byte = 0; byte < ByteSet::kByteValues; ++byte) {
-    std::vector<bool> signature;
-    signature.reserve(sets.size());
-    for (const ByteSet& set : sets) signature.push_back(set.contains(static_cast<std::uint8_t>(byte)));
-    if (std::ranges::find(signatures, signature) != signatures.end()) continue;
-    signatures.push_back(std::move(signature));
-    result.push_back(static_cast<std::uint8_t>(byte));
-  }
-  return result;
+  ByteClasses classes;
+  for (const ByteSet& set : sets) classes.split_by(set);
+  return classes;
 }
 
 void Terms::collect_sets(TermId term, std::vector<ByteSet>& out) const {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "text/grammar/byte_classes.h"
 #include "text/grammar/byte_set.h"
 #include "text/grammar/intern_table.h"
 
@@ -48,22 +49,22 @@ class Terms {
   TermId multiple(const MultipleState& state);
 
   /// What may follow `byte` in texts of the term. kNothing exactly when no text starts so.
-  /// `representatives`: those of the term or of one it derives from.
+  /// `representatives`: one byte of each class of the term or of one it derives from.
   TermId derivative(TermId term, std::uint8_t byte, std::span<const std::uint8_t> representatives);
-  TermId derivative(TermId term, std::uint8_t byte) { return derivative(term, byte, representatives(term)); }
+  TermId derivative(TermId term, std::uint8_t byte) {
+    return derivative(term, byte, byte_classes(term).representatives());
+  }
   /// Whether the empty text belongs to the term.
   bool nullable(TermId term) const { return nodes_[term].nullable; }
   /// Whether any text belongs to the term. Throws Error kUnsupported when finding out takes too long.
-  bool alive(TermId term) { return alive(term, representatives(term)); }
+  bool alive(TermId term);
   bool alive(TermId term, std::span<const std::uint8_t> bytes);
-  /// One byte of each class that the term's byte sets do not tell apart.
-  std::vector<std::uint8_t> representatives(TermId term) const;
+  /// Bytes that no set of the term tells apart: they have equal derivatives.
+  ByteClasses byte_classes(TermId term) const;
   /// A term with the same texts of up to `max_bytes` bytes and the same continuations alive after them, with
   /// counts that cannot be used up by so few bytes made unbounded: long counted texts share their masks.
   TermId within(TermId term, std::uint32_t max_bytes);
 
-  /// Adds the byte sets that occur in the term; bytes that no set tells apart have equal derivatives.
-  void collect_sets(TermId term, std::vector<ByteSet>& out) const;
   /// How deep derivative() recurses.
   std::uint32_t depth(TermId term) const { return nodes_[term].depth; }
   std::size_t memory_bytes() const;
@@ -93,6 +94,7 @@ class Terms {
     std::uint32_t depth = 1;
   };
 
+  void collect_sets(TermId term, std::vector<ByteSet>& out) const;
   TermId intern(const Node& node);
   TermId list(Kind kind, std::vector<TermId> terms);
   std::span<const TermId> items(const Node& node) const { return {lists_.data() + node.a, node.b}; }

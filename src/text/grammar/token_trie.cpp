@@ -14,13 +14,8 @@ TokenTrie::TokenTrie(std::vector<TokenBytes> tokens) {
   std::uint32_t count = 0;
   for (const TokenBytes& token : tokens) {
     if (previous != nullptr && *previous == token.bytes) {
-      Node& node = nodes_[path.back()];
-      if (!node.has_namesakes) {
-        node.has_namesakes = true;
-        first_with_namesakes_.push_back(node.token);
-        namesakes_.emplace_back();
-      }
-      namesakes_.back().push_back(token.id);
+      nodes_[path.back()].has_namesakes = true;
+      namesakes_.push_back({path.back(), token.id});
       continue;
     }
     std::size_t shared = 0;
@@ -36,6 +31,7 @@ TokenTrie::TokenTrie(std::vector<TokenBytes> tokens) {
       tokens_before_.push_back(count);
     }
     nodes_[path.back()].token = token.id;
+    tokens_.push_back(token.id);
     ++count;
     max_depth_ = std::max(max_depth_, token.bytes.size());
     previous = &token.bytes;
@@ -44,10 +40,11 @@ TokenTrie::TokenTrie(std::vector<TokenBytes> tokens) {
   tokens_before_.push_back(count);
 }
 
-std::span<const TokenId> TokenTrie::namesakes(TokenId token) const {
-  const auto at = std::ranges::find(first_with_namesakes_, token);
-  if (at == first_with_namesakes_.end()) return {};
-  return namesakes_[static_cast<std::size_t>(at - first_with_namesakes_.begin())];
+std::span<const TokenTrie::Namesake> TokenTrie::namesakes(std::size_t first, std::size_t last) const {
+  const auto begin = std::ranges::lower_bound(namesakes_, first, {}, &Namesake::node);
+  const auto end = std::lower_bound(begin, namesakes_.end(), last,
+                                    [](const Namesake& one, std::size_t node) { return one.node < node; });
+  return {begin, end};
 }
 
 }  // namespace lanner::text::grammar

@@ -27,7 +27,7 @@ class TokenTrie {
     TokenId token = kNoToken;  ///< A token that ends here.
     std::uint16_t depth = 0;   ///< Bytes from the root; the first bytes have depth 1.
     std::uint8_t byte = 0;
-    bool has_namesakes = false;  ///< More tokens have the same bytes: see namesakes().
+    bool has_namesakes = false;  ///< More tokens end here: see namesakes().
   };
 
   TokenTrie() = default;
@@ -37,19 +37,24 @@ class TokenTrie {
   std::span<const Node> nodes() const { return nodes_; }
   /// How many tokens end in the nodes before `node`.
   std::uint32_t tokens_before(std::size_t node) const { return tokens_before_[node]; }
-  /// The other tokens with the same bytes as this one.
-  std::span<const TokenId> namesakes(TokenId token) const;
+  /// The tokens that end in the nodes first..last, last excluded, but for namesakes.
+  std::span<const TokenId> tokens(std::size_t first, std::size_t last) const {
+    return std::span(tokens_).subspan(tokens_before_[first], tokens_before_[last] - tokens_before_[first]);
+  }
+  /// Tokens that have the same bytes as one of tokens().
+  struct Namesake {
+    std::uint32_t node;
+    TokenId token;
+  };
+  /// Those that end in the nodes first..last.
+  std::span<const Namesake> namesakes(std::size_t first, std::size_t last) const;
   std::size_t max_depth() const { return max_depth_; }
 
  private:
-  struct Namesake {
-    TokenId first, other;
-  };
-
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> tokens_before_;  ///< One more than nodes.
-  std::vector<TokenId> first_with_namesakes_;
-  std::vector<std::vector<TokenId>> namesakes_;
+  std::vector<TokenId> tokens_;               ///< By node.
+  std::vector<Namesake> namesakes_;           ///< By node.
   std::size_t max_depth_ = 0;
 };
 
