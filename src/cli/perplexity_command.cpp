@@ -41,12 +41,13 @@ void print(const PerplexityOptions& options, const engine::Perplexity& result, c
   }
 }
 
+/// Against exact arithmetic and keys and values in float32.
 engine::Agreement compare_with_exact(const PerplexityOptions& options, const engine::LoadedModel& model,
                                      device::Stream& stream, const std::vector<TokenId>& ids,
                                      ProgressBar& bar) {
   const engine::LoadedModel exact(
       model.checkpoint().folder(),
-      {.isa = model.ops().isa, .compute = device::Compute::kExact, .kv_type = options.model.kv_type});
+      {.isa = model.ops().isa, .compute = device::Compute::kExact, .kv_type = device::KvType::kF32});
   const InterruptWatch watch;
   return engine::measure_agreement(exact, model, stream, ids, options.chunk, [&](std::size_t done) {
     watch.check();
@@ -63,8 +64,10 @@ void declare_perplexity(CLI::App& app, PerplexityOptions& options) {
                  "tokens scored from an empty context each, at most the model's context (default: 512)")
       ->type_name("N")
       ->check(whole_between(2, 1 << 20));
-  app.add_flag("--agreement", options.agreement,
-               "also compare every prediction with the exact arithmetic's (for --compute int8)");
+  app.add_flag(
+      "--agreement", options.agreement,
+      "also compare every prediction with exact arithmetic and f32 keys and values (for --compute int8, "
+      "--kv-type)");
   app.add_flag("--json", options.json, "one JSON object");
   add_machine_options(app, options.model);
   add_kv_option(app, options.model, "f32, exact");

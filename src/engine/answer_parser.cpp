@@ -22,6 +22,14 @@ std::vector<text::OutputEvent> as_content(std::string text) {
 
 }  // namespace
 
+std::optional<TokenId> reasoning_opener(const text::Tokenizer& tokenizer, AnswerForm form,
+                                        std::span<const TokenId> prompt) {
+  const text::TokenLookup lookup = [&](std::string_view text) { return tokenizer.token_id(text); };
+  const auto format = text::detect_output_format(lookup);
+  if (form == AnswerForm::kPlain || !format) return std::nullopt;
+  return text::reasoning_opener(*format, lookup, prompt);
+}
+
 AnswerParser::AnswerParser(const text::Tokenizer& tokenizer, AnswerForm form, std::span<const TokenId> prompt,
                            const nlohmann::ordered_json& tools)
     : tokenizer_(&tokenizer), reader_(make_reader(tokenizer, form, prompt, tools)) {}

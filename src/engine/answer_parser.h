@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -18,6 +19,10 @@ enum class AnswerForm : std::uint8_t {
   kChat,   ///< reasoning, content and tool calls, after a rendered chat prompt
   kPlain,  ///< text without structure: everything is content
 };
+
+/// The marker with which an answer may open its reasoning; see text::reasoning_opener().
+std::optional<TokenId> reasoning_opener(const text::Tokenizer& tokenizer, AnswerForm form,
+                                        std::span<const TokenId> prompt);
 
 /// Turns the tokens of an answer into events. The tokenizer must outlive it.
 class AnswerParser {

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/error.h"
 #include "engine/token_logprobs.h"
+#include "text/grammar/token_mask.h"
 
 namespace lanner::engine {
 namespace {
@@ -24,8 +26,7 @@ Sampler make_sampler(const LoadedModel& model, const Request& request, std::size
 
 }  // namespace
 
-SequenceModel::SequenceModel(const LoadedModel& model)
-    : loaded(model), reasoning(reasoning_close(model.tokenizer())) {}
+SequenceModel::SequenceModel(const LoadedModel& model) : loaded(model), reasoning(model.tokenizer()) {}
 
 Sequence::Sequence(const SequenceModel& model, std::shared_ptr<Ticket> ticket, std::size_t choice)
     : model_(model),
@@ -36,14 +37,26 @@ Sequence::Sequence(const SequenceModel& model, std::shared_ptr<Ticket> ticket, s
       text_(model.loaded.tokenizer(), request()),
       stop_ids_(request().stop_ids) {
   if (request().pooling) pooled.emplace(*request().pooling, prompt_size());
-  if (request().constraint) constraint_ = request().constraint();
   const std::vector<TokenId>& ends = model.loaded.defaults().stop_ids;
   std::vector<TokenId>& role = request().end_of_text == EndOfText::kStops ? stop_ids_ : banned_;
   role.insert(role.end(), ends.begin(), ends.end());
+  if (request().constraint) constrain();
   if (text_.in_reasoning() && request().thinking_budget == 0) {
-    forced_ = model_.reasoning.whole;
+    forced_ = model_.reasoning.close;
     reasoning_closed_ = true;
   }
+}
+
+void Sequence::constrain() {
+  constraint_ = request().constraint();
+  if (request().thinking_budget != 0)
+    opener_ = reasoning_opener(model_.loaded.tokenizer(), request().form, request().prompt);
+  banned_in_reasoning_ = model_.loaded.defaults().stop_ids;
+  const std::optional<TokenId> call = model_.reasoning.call;
+  if (call && constraint_->accept(*call))
+    constraint_->rollback(1);
+  else if (call)
+    banned_in_reasoning_.push_back(*call);
 }
 
 bool Sequence::is_stop(TokenId id) const { return std::ranges::find(stop_ids_, id) != stop_ids_.end(); }
@@ -73,6 +86,8 @@ std::vector<TokenId> Sequence::propose(std::size_t depth) {
 bool Sequence::mask(std::span<float> logits) {
   mask_.resize((logits.size() + 63) / 64);
   constraint_->fill_mask(mask_);
+  if (opener_ && generated() == 0 && static_cast<std::size_t>(*opener_) < logits.size())
+    text::grammar::allow_token(mask_, *opener_);
   bool any = false;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     if ((mask_[i / 64] >> (i % 64) & 1U) == 0) logits[i] = kNever;
@@ -86,6 +101,8 @@ void Sequence::decide(std::span<float> logits) {
   const bool ends_banned = generated() < request().min_tokens;
   std::vector<TokenId> banned = banned_;
   if (ends_banned) banned.insert(banned.end(), stop_ids_.begin(), stop_ids_.end());
+  if (constraint_ != nullptr && text_.in_reasoning())
+    banned.insert(banned.end(), banned_in_reasoning_.begin(), banned_in_reasoning_.end());
   const History history{.tokens = tokens_, .prompt_tokens = prompt_size()};
   sampler_.adjust(logits, history, banned);
   std::vector<float> adjusted;
@@ -132,21 +149,22 @@ void Sequence::take(TokenId id, std::optional<LogprobEntry> logprob) {
   force_what_follows(id, reasoning ? AnswerPart::kReasoning : AnswerPart::kContent);
 }
 
-void Sequence::force_what_follows(TokenId id, AnswerPart part) {
-  const bool still_reasoning = text_.in_reasoning();
-  if (part == AnswerPart::kReasoning) {
+void Sequence::force_what_follows(TokenId id, AnswerPart before) {
+  if (text_.in_reasoning()) {
     const bool spent = request().thinking_budget && usage_.reasoning_tokens >= *request().thinking_budget;
-    if (still_reasoning && !reasoning_closed_ && (spent || ticket_->channel->is_reasoning_over())) {
-      forced_ = model_.reasoning.whole;
+    if (!reasoning_closed_ && (spent || ticket_->channel->is_reasoning_over())) {
+      forced_ = model_.reasoning.close;
       reasoning_closed_ = true;
-    } else if (!still_reasoning && constraint_ != nullptr) {
-      // The model expects what follows the end marker before content; the constraint knows only content.
-      if (forced_.empty()) forced_ = model_.reasoning.rest;
-      unconstrained_ = forced_.size();
     }
     return;
   }
   if (constraint_ == nullptr) return;
+  if (before == AnswerPart::kReasoning && id != model_.reasoning.call) {
+    // The model expects what follows the end marker before content; the constraint knows only content.
+    if (forced_.empty()) forced_ = model_.reasoning.behind;
+    unconstrained_ = forced_.size();
+    return;
+  }
   if (unconstrained_ > 0) {
     --unconstrained_;
     return;
@@ -162,10 +180,15 @@ void Sequence::end(FinishReason reason) {
   event.text = text_.finish();
   event.stop_string = text_.stopped_at();
   if (event.stop_string) event.reason = FinishReason::kStop;
-  event.usage = usage_;
   if (pooled && event.reason == FinishReason::kLength) events_.emplace_back(Embedding{pooled->result()});
   finished_ = event.reason;
   events_.emplace_back(std::move(event));
+}
+
+std::vector<Event> Sequence::take_events() {
+  // What the last step's guesses came to was not known when it ended.
+  if (auto* end = events_.empty() ? nullptr : std::get_if<ChoiceEnd>(&events_.back())) end->usage = usage_;
+  return std::exchange(events_, {});
 }
 
 void Sequence::learn(std::size_t drafted, std::size_t accepted) {

@@ -16,7 +16,7 @@
 #include "engine/loaded_model.h"
 #include "engine/ngram_drafter.h"
 #include "engine/pooling.h"
-#include "engine/reasoning_close.h"
+#include "engine/reasoning_marks.h"
 #include "engine/request.h"
 #include "engine/request_channel.h"
 #include "engine/sampler.h"
@@ -46,7 +46,7 @@ struct SequenceModel {
   explicit SequenceModel(const LoadedModel& model);
 
   const LoadedModel& loaded;
-  ReasoningClose reasoning;
+  ReasoningMarks reasoning;
 };
 
 /// One choice of a request: its tokens so far and everything that follows from them. Whether a token was
@@ -87,7 +87,7 @@ class Sequence {
   const ChoiceUsage& usage() const { return usage_; }
   ChoiceUsage& usage() { return usage_; }
   /// What happened since the last call; ends with a ChoiceEnd when finished.
-  std::vector<Event> take_events() { return std::exchange(events_, {}); }
+  std::vector<Event> take_events();
 
   // The scheduler's.
   std::optional<cache::SequenceCache> cache;
@@ -103,7 +103,8 @@ class Sequence {
  private:
   void take(TokenId id, std::optional<LogprobEntry> logprob);
   void take_forced();
-  void force_what_follows(TokenId id, AnswerPart part);
+  void force_what_follows(TokenId id, AnswerPart before);
+  void constrain();
   bool mask(std::span<float> logits);
   bool is_stop(TokenId id) const;
   std::size_t generated() const { return tokens_.size() - prompt_size(); }
@@ -117,11 +118,13 @@ class Sequence {
   std::unique_ptr<TokenConstraint> constraint_;
   std::vector<std::uint64_t> mask_;
   NgramDrafter drafter_;
-  std::vector<TokenId> stop_ids_;  ///< that end the answer or, before min_tokens, are banned
-  std::vector<TokenId> banned_;    ///< end-of-text tokens that may never come
-  std::vector<TokenId> forced_;    ///< decided, but not yet taken
-  std::size_t unconstrained_ = 0;  ///< how many of them come before the constraint begins
-  bool reasoning_closed_ = false;  ///< the budget was used up
+  std::vector<TokenId> stop_ids_;             ///< that end the answer or, before min_tokens, are banned
+  std::vector<TokenId> banned_;               ///< end-of-text tokens that may never come
+  std::vector<TokenId> banned_in_reasoning_;  ///< would end it where no content is allowed yet
+  std::optional<TokenId> opener_;             ///< may come first and begins reasoning
+  std::vector<TokenId> forced_;               ///< decided, but not yet taken
+  std::size_t unconstrained_ = 0;             ///< how many of them come before the constraint begins
+  bool reasoning_closed_ = false;             ///< the budget was used up
   std::optional<TokenId> stop_id_;
   std::optional<FinishReason> finished_;
   ChoiceUsage usage_;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "server/grammar_constraint.h"
+#include "engine/grammar_constraint.h"
 #include "server/problem.h"
 #include "text/grammar/gbnf.h"
 #include "text/grammar/json_schema.h"
@@ -28,7 +28,7 @@ engine::ConstraintFactory constraint_of(const ServedModel& served, const std::st
                                         const GrammarCache::Write& write) {
   try {
     const auto compiled = served.grammars->find(key, write);
-    return [compiled] { return std::make_unique<GrammarConstraint>(compiled); };
+    return [compiled] { return std::make_unique<engine::GrammarConstraint>(compiled); };
   } catch (const RequestError&) {
     throw;
   } catch (const Error& error) {

@@ -73,6 +73,15 @@ std::optional<OutputFormat> detect_output_format(const TokenLookup& lookup) {
   return std::nullopt;
 }
 
+std::optional<TokenId> reasoning_opener(OutputFormat format, const TokenLookup& lookup,
+                                        std::span<const TokenId> prompt) {
+  if (format != OutputFormat::kGemma4) return std::nullopt;  // Qwen's template opens it or closes it.
+  const auto think = lookup("<|think|>");
+  const bool asked = think && std::ranges::find(prompt, *think) != prompt.end();
+  if (!asked || gemma_start(lookup, prompt) != Gemma4Output::Start::kContent) return std::nullopt;
+  return lookup("<|channel>");
+}
+
 OutputParser::OutputParser(OutputFormat format, const TokenLookup& lookup, std::span<const TokenId> prompt,
                            const OutputParserOptions& options)
     : events_(std::make_shared<const DeclaredTools>(options.tools), options.unknown_tools),

@@ -29,6 +29,11 @@ using TokenLookup = std::function<std::optional<TokenId>(std::string_view)>;
 /// The format whose markers a vocabulary has; nothing when it has neither's.
 std::optional<OutputFormat> detect_output_format(const TokenLookup& lookup);
 
+/// The marker with which an answer to this prompt opens its reasoning, if it reasons. Nothing when no
+/// reasoning is asked for, or when the prompt's end opens or closes it already.
+std::optional<TokenId> reasoning_opener(OutputFormat format, const TokenLookup& lookup,
+                                        std::span<const TokenId> prompt);
+
 struct OutputParserOptions {
   /// Declared tools in OpenAI form. Null or empty (no tools, tool_choice none): tool markers are shown as
   /// text.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "server/grammar_constraint.h"
+#include "engine/grammar_constraint.h"
 
 #include <algorithm>
 
-namespace lanner::server {
+namespace lanner::engine {
 
 void GrammarConstraint::fill_mask(std::span<std::uint64_t> mask) {
   const std::size_t needed = matcher_.grammar().vocabulary().size() / 64 + 1;
@@ -13,4 +13,4 @@ void GrammarConstraint::fill_mask(std::span<std::uint64_t> mask) {
   std::copy_n(words_.begin(), mask.size(), mask.begin());
 }
 
-}  // namespace lanner::server
+}  // namespace lanner::engine

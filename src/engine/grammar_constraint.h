@@ -7,10 +7,10 @@
 #include "engine/token_constraint.h"
 #include "text/grammar/matcher.h"
 
-namespace lanner::server {
+namespace lanner::engine {
 
 /// Holds an answer to a grammar.
-class GrammarConstraint final : public engine::TokenConstraint {
+class GrammarConstraint final : public TokenConstraint {
  public:
   explicit GrammarConstraint(std::shared_ptr<const text::grammar::Grammar> grammar)
       : matcher_(std::move(grammar)) {}
@@ -25,4 +25,4 @@ class GrammarConstraint final : public engine::TokenConstraint {
   std::vector<std::uint64_t> words_;  ///< for masks with less room than the vocabulary
 };
 
-}  // namespace lanner::server
+}  // namespace lanner::engine
