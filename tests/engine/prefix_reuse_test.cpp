@@ -89,32 +89,6 @@ TEST_CASE("a second turn computes only what is new, with the words of a cold sta
     }
 }
 
-TEST_CASE("a hit at any length gives the tokens of a cold start") {
-  for (const char* name : kTaleNames) {
-    CAPTURE(name);
-    const auto model = tale(name);
-    std::string text;
-    for (int i = 0; i < 40; ++i) text += "The hen counted egg " + std::to_string(i) + ". ";
-    const std::vector<TokenId> ids = model->encode_plain(text);
-    REQUIRE(ids.size() > 260);
-    EngineOptions every_64 = options();
-    every_64.checkpoint_interval = 64;
-    Engine engine(model, every_64);
-    Request whole{.prompt = ids, .sampling = {.temperature = 1, .seed = 3}, .max_tokens = 8};
-    collect(engine.require(whole));
-    for (std::size_t length : {65U, 66U, 100U, 128U, 129U, 200U, 257U}) {
-      CAPTURE(length);
-      Request part = whole;
-      part.prompt.resize(length);
-      part.prompt.back() = part.prompt[length / 2];
-      const Collected warm = collect(engine.require(part));
-      CHECK(warm.timings->cached_tokens >= 64);
-      part.prefix = {.read = false, .write = false};
-      CHECK(collect(engine.require(part)).tokens() == warm.tokens());
-    }
-  }
-}
-
 TEST_CASE("choices share the prompt's memory, and prefixes give way to running requests") {
   for (const char* name : kTaleNames) {
     CAPTURE(name);

@@ -7,6 +7,9 @@
 
 #include "engine/cache_budget.h"
 #include "engine/collected.h"
+#include "engine/grammar_constraint.h"
+#include "engine/test_grammars.h"
+#include "engine/test_models.h"
 
 namespace lanner::test {
 namespace {
@@ -65,7 +68,24 @@ engine::SamplingOptions random_sampling(Dice& dice) {
   return sampling;
 }
 
-Plan random_plan(Dice& dice, std::size_t vocabulary) {
+/// What random requests are made of.
+struct Material {
+  std::size_t vocabulary;
+  std::vector<std::shared_ptr<const text::grammar::Grammar>> grammars;
+};
+
+/// Guesses that no text gives reason to, some of them right by chance.
+engine::DraftSource random_guesses(std::size_t vocabulary, std::size_t seed) {
+  return [vocabulary, seed](std::span<const TokenId> text, std::size_t count) {
+    Dice dice(seed + text.size());
+    std::vector<TokenId> guesses(dice.below(count + 1));
+    for (TokenId& id : guesses) id = static_cast<TokenId>(dice.below(vocabulary));
+    return guesses;
+  };
+}
+
+Plan random_plan(Dice& dice, const Material& material) {
+  const std::size_t vocabulary = material.vocabulary;
   Plan plan;
   Request& request = plan.request;
   request.prompt = random_prompt(dice, vocabulary);
@@ -80,6 +100,11 @@ Plan random_plan(Dice& dice, std::size_t vocabulary) {
   if (dice.chance(10)) request.prompt_logprobs = 1;
   if (dice.chance(60)) request.draft_tokens = 1 + dice.below(8);
   if (dice.chance(70)) request.draft_rule = engine::DraftRule::kFixed;
+  if (dice.chance(20)) request.draft_source = random_guesses(vocabulary, dice.below(1000));
+  if (dice.chance(35))
+    request.constraint = [grammar = material.grammars[dice.below(material.grammars.size())]] {
+      return std::make_unique<engine::GrammarConstraint>(grammar);
+    };
   if (dice.chance(20)) request.thinking_budget = dice.below(8);
   request.form = dice.chance(50) ? engine::AnswerForm::kPlain : engine::AnswerForm::kChat;
   request.priority = static_cast<int>(dice.below(3));
@@ -162,8 +187,7 @@ void compare(const Plan& plan, const Collected& got, engine::Engine& solo, const
 
 }  // namespace
 
-SoakReport soak(const std::shared_ptr<const engine::LoadedModel>& model, std::size_t vocabulary,
-                const SoakOptions& options) {
+SoakReport soak(const std::shared_ptr<const engine::LoadedModel>& model, const SoakOptions& options) {
   constexpr std::size_t kAtOnce = 10;
   Dice dice(options.seed);
   Dice timing(options.seed + 1);
@@ -176,6 +200,8 @@ SoakReport soak(const std::shared_ptr<const engine::LoadedModel>& model, std::si
   const engine::CacheBudget budget(model->cache_spec(), crowded.max_step_tokens, 0);
   crowded.cache_bytes = budget.needed_bytes(300) + budget.needed_bytes(150);
 
+  const std::size_t vocabulary = usable_vocabulary(*model);
+  const Material material{vocabulary, test_grammars(grammar_vocabulary(*model, vocabulary))};
   SoakReport report;
   std::vector<Plan> plans;
   std::vector<Collected> done;
@@ -185,7 +211,7 @@ SoakReport soak(const std::shared_ptr<const engine::LoadedModel>& model, std::si
     const auto end = Clock::now() + options.duration * 2 / 3;  // the rest is for the runs alone
     while (Clock::now() < end && plans.size() < options.most_requests) {
       if (running.size() < kAtOnce && timing.chance(30)) {
-        plans.push_back(random_plan(dice, vocabulary));
+        plans.push_back(random_plan(dice, material));
         done.emplace_back();
         running.push_back(
             {.index = plans.size() - 1, .handle = engine.require(plans.back().request), .got = {}});
@@ -212,6 +238,7 @@ SoakReport soak(const std::shared_ptr<const engine::LoadedModel>& model, std::si
       return choice.end && choice.end->reason == engine::FinishReason::kCancelled;
     });
     ++(cancelled ? report.cancelled : report.finished);
+    if (plans[i].request.constraint) ++report.constrained;
   }
   report.requests = plans.size();
   return report;

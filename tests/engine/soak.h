@@ -24,18 +24,18 @@ struct SoakReport {
   std::size_t requests = 0;
   std::size_t finished = 0;
   std::size_t cancelled = 0;
+  std::size_t constrained = 0;  ///< by a grammar
   std::uint64_t preemptions = 0;
   std::uint64_t prefix_hits = 0;
   std::uint64_t accepted_guesses = 0;
   std::vector<std::string> faults;  ///< one line each: which request differs from its run alone, and how
 };
 
-/// Sends requests of random lengths, samplers, choices, priorities, guesses and stops at random times to an
-/// engine whose memory holds a few of them; some readers are slow, some requests are cancelled. Then runs
-/// each alone on an engine without neighbours, guesses and prefixes: tokens, text, likelihoods and reasons
-/// must be the same bit for bit, and those of a cancelled request a beginning of them. Requests depend on the
-/// seed alone.
-SoakReport soak(const std::shared_ptr<const engine::LoadedModel>& model, std::size_t vocabulary,
-                const SoakOptions& options);
+/// Sends requests of random lengths, samplers, grammars, choices, priorities, guesses and stops at random
+/// times to an engine whose memory holds a few of them; some readers are slow, some requests are cancelled.
+/// Then runs each alone on an engine without neighbours, guesses and prefixes: tokens, text, likelihoods and
+/// reasons must be the same bit for bit, and those of a cancelled request a beginning of them. Requests
+/// depend on the seed alone.
+SoakReport soak(const std::shared_ptr<const engine::LoadedModel>& model, const SoakOptions& options);
 
 }  // namespace lanner::test

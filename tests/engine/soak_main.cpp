@@ -17,21 +17,20 @@ int main(int argc, char** argv) {
   context.setAsDefaultForAssertsOutOfTestCases();
   const long seconds = argc > 1 ? std::strtol(argv[1], nullptr, 10) : 60;
   std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
-  const auto models = test::all_models();
+  auto models = test::all_models();
+  for (auto& variant : test::quantized_variants()) models.push_back(std::move(variant));
   const std::chrono::milliseconds each(
       std::max(1000L, std::min(20000L, 1000 * seconds / long(models.size()))));
   std::size_t faults = 0;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   for (; std::chrono::steady_clock::now() < end; ++seed)
     for (const auto& model : models) {
-      const bool small = model->model().facts().vocabulary <= test::kRandomVocabulary;
-      const std::size_t vocabulary = small ? test::kRandomVocabulary : 4000;
-      const test::SoakReport report = test::soak(model, vocabulary, {.seed = seed, .duration = each});
-      std::cout << "seed " << seed << " " << model->checkpoint().folder().filename().string() << ": "
-                << report.requests << " requests, " << report.finished << " finished, " << report.cancelled
-                << " cancelled, " << report.preemptions << " preemptions, " << report.prefix_hits
-                << " prefix hits, " << report.accepted_guesses << " guesses right, " << report.faults.size()
-                << " faults" << std::endl;
+      const test::SoakReport report = test::soak(model, {.seed = seed, .duration = each});
+      std::cout << "seed " << seed << " " << test::describe(*model) << ": " << report.requests
+                << " requests, " << report.finished << " finished, " << report.cancelled << " cancelled, "
+                << report.constrained << " constrained, " << report.preemptions << " preemptions, "
+                << report.prefix_hits << " prefix hits, " << report.accepted_guesses << " guesses right, "
+                << report.faults.size() << " faults" << std::endl;
       for (const std::string& fault : report.faults) std::cout << "  " << fault << std::endl;
       faults += report.faults.size();
     }
