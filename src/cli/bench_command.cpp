@@ -78,10 +78,13 @@ void print_row(const Result& result, std::ostream& out) {
                      result.rate(result.seconds.front()));
   if (result.roofline) {
     const bool reads = result.work.read_bytes / result.roofline->read_bytes_per_second >
-                       result.work.product_ops / result.roofline->int8_ops_per_second;
-    out << fmt::format(
-        " {:>10.3f} | {:>9.3f} | {:>5.1f} % of {} |", result.work.read_bytes / result.units() / 1e9,
-        result.work.product_ops / result.units() / 1e9, 100 * result.share(), reads ? "bandwidth" : "int8");
+                       result.work.product_ops / result.roofline->product_ops_per_second();
+    out << fmt::format(" {:>10.3f} | {:>9.3f} | {:>5.1f} % of {} |",
+                       result.work.read_bytes / result.units() / 1e9,
+                       result.work.product_ops / result.units() / 1e9, 100 * result.share(),
+                       reads                                      ? "bandwidth"
+                       : result.roofline->half_ops_per_second > 0 ? "half"
+                                                                  : "int8");
   }
   out << '\n' << std::flush;
 }
@@ -91,11 +94,25 @@ std::string arithmetic_name(device::Compute compute) {
   return fmt::format("{} activations", device::name(compute));
 }
 
+device::Roofline measure_limits(const engine::LoadedModel& model, device::Stream& stream, std::ostream& log) {
+  if (model.ops().cuda != nullptr) {
+    const device::Roofline limits = device::measure_cuda_roofline(*model.ops().cuda);
+    log << fmt::format("{}: a copy moves {:.2f} TB/s, tensor cores reach {:.0f} Top/s in half precision\n",
+                       model.ops().device, limits.read_bytes_per_second / 1e12,
+                       limits.half_ops_per_second / 1e12);
+    return limits;
+  }
+  const device::Roofline limits = device::measure_roofline(model.ops().isa, stream.pool());
+  log << fmt::format("{} threads: {:.1f} GB/s read, {:.0f} Gop/s float, {:.0f} Gop/s int8\n",
+                     stream.pool().threads(), limits.read_bytes_per_second / 1e9,
+                     limits.float_ops_per_second / 1e9, limits.int8_ops_per_second / 1e9);
+  return limits;
+}
+
 void print_head(const engine::LoadedModel& model, const BenchArguments& arguments, std::ostream& out) {
   out << fmt::format("{} on {}, {}, chunks of {}, medians of {}\n\n",
                      io::printable(model.checkpoint().folder().filename().native()), model.ops().device,
-                     arithmetic_name(arguments.model.arithmetic()),
-                     arguments.chunk, arguments.repeats)
+                     arithmetic_name(arguments.model.arithmetic()), arguments.chunk, arguments.repeats)
       << "| test                   | threads |   tok/s   | slowest   | fastest   |"
       << (arguments.roofline ? " GB a unit  | Gop a unit | share of bound |" : "") << '\n'
       << "|---|---:|---:|---:|---:|" << (arguments.roofline ? "---:|---:|---|" : "") << '\n';
@@ -168,14 +185,12 @@ int bench_command(const BenchArguments& arguments, Console& console) {
     device::Stream stream(model.ops(), count);
     std::optional<device::Roofline> roofline;
     if (arguments.roofline) {
-      roofline = device::measure_roofline(model.ops().isa, stream.pool());
+      roofline = measure_limits(model, stream, console.log);
       limits.push_back({{"threads", count},
                         {"read_bytes_per_second", roofline->read_bytes_per_second},
                         {"float_ops_per_second", roofline->float_ops_per_second},
-                        {"int8_ops_per_second", roofline->int8_ops_per_second}});
-      console.log << fmt::format("{} threads: {:.1f} GB/s read, {:.0f} Gop/s float, {:.0f} Gop/s int8\n",
-                                 count, roofline->read_bytes_per_second / 1e9,
-                                 roofline->float_ops_per_second / 1e9, roofline->int8_ops_per_second / 1e9);
+                        {"int8_ops_per_second", roofline->int8_ops_per_second},
+                        {"half_ops_per_second", roofline->half_ops_per_second}});
     }
     engine::Benchmark benchmark(
         model, stream, arguments.chunk,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/error.h"
 #include "device/cuda.h"
+#include "device/roofline.h"
 
 namespace lanner::device {
 
@@ -14,5 +15,7 @@ Ops cuda_ops(int /*index*/) {
       "this lanner was built without CUDA; build it with -DLANNER_CUDA=ON where nvcc is installed, or use "
       "--device cpu");
 }
+
+Roofline measure_cuda_roofline(CudaDevice& /*device*/) { return {}; }
 
 }  // namespace lanner::device

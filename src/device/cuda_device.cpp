@@ -15,7 +15,9 @@ namespace {
 constexpr std::size_t kStageBytes = std::size_t{32} << 20;
 // Shorter lists gain nothing from a graph.
 constexpr std::size_t kGraphCommands = 16;
-constexpr std::size_t kMostGraphs = 256;
+constexpr std::size_t kMostGraphs = 1024;
+// A part that is started while the host collects the next: long enough to outlast that.
+constexpr std::size_t kPartCommands = 64;
 // Dynamic shared memory that any kernel gets unasked, beside its own.
 constexpr std::size_t kPlainSharedBytes = std::size_t{16} << 10;
 
@@ -59,6 +61,19 @@ void CudaDevice::add(const kernels::Launch& launch) {
     }
   }
   commands_.add(launch);
+  if (commands_.size() < kPartCommands) return;
+  make_current();
+  copy_staged();
+  start_commands();
+}
+
+void CudaDevice::copy_staged() {
+  if (copied_bytes_ == staged_bytes_) return;
+  check_cuda(cudaMemcpyAsync(device_stage_ + static_cast<std::size_t>(half_) * kStageBytes + copied_bytes_,
+                             host_stages_[stage_] + copied_bytes_, staged_bytes_ - copied_bytes_,
+                             cudaMemcpyHostToDevice, stream_),
+             "passing values");
+  copied_bytes_ = staged_bytes_;
 }
 
 const void* CudaDevice::stage(const void* values, std::size_t size_bytes) {
@@ -85,6 +100,11 @@ void CudaDevice::forget_graphs() {
 }
 
 void CudaDevice::start_commands() {
+  if (commands_.empty()) return;
+  struct Clear {
+    CommandList& commands;
+    ~Clear() { commands.clear(); }
+  } const clear{commands_};
   if (commands_.size() < kGraphCommands) return commands_.start(stream_);
   if (graphs_.size() > kMostGraphs) {
     check_cuda(cudaStreamSynchronize(stream_), "waiting for the GPU");
@@ -110,22 +130,13 @@ void CudaDevice::start_commands() {
 void CudaDevice::flush() {
   make_current();
   if (staged_bytes_ > 0) {
-    check_cuda(cudaMemcpyAsync(device_stage_ + static_cast<std::size_t>(half_) * kStageBytes,
-                               host_stages_[stage_], staged_bytes_, cudaMemcpyHostToDevice, stream_),
-               "passing values");
+    copy_staged();
     check_cuda(cudaEventRecord(stage_done_[stage_], stream_), "passing values");
     stage_ = 1 - stage_;
-    staged_bytes_ = 0;
+    staged_bytes_ = copied_bytes_ = 0;
   }
   half_ = 0;
-  if (commands_.empty()) return;
-  try {
-    start_commands();
-  } catch (...) {
-    commands_.clear();
-    throw;
-  }
-  commands_.clear();
+  start_commands();
 }
 
 void CudaDevice::synchronize() {

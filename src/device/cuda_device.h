@@ -64,7 +64,7 @@ class CudaDevice final : public kernels::CudaQueue {
     return static_cast<const T*>(stage(values.data(), values.size_bytes()));
   }
 
-  /// Starts everything collected so far.
+  /// Starts everything collected so far. Long lists start in parts while the rest is still collected.
   void flush();
   /// flush(), then waits for the GPU.
   void synchronize();
@@ -92,6 +92,7 @@ class CudaDevice final : public kernels::CudaQueue {
   };
 
   void start_commands();
+  void copy_staged();
   void forget_graphs();
 
   int index_;
@@ -108,6 +109,7 @@ class CudaDevice final : public kernels::CudaQueue {
   int stage_ = 0;  ///< host buffer in use
   int half_ = 0;   ///< half of the device's buffer in use
   std::size_t staged_bytes_ = 0;
+  std::size_t copied_bytes_ = 0;  ///< of the staged ones, on their way to the device
   Buffer scratch_;
   std::byte* host_buffer_ = nullptr;
   std::size_t host_buffer_bytes_ = 0;

@@ -9,8 +9,8 @@ namespace lanner::device {
 /// A matrix arranged for a GPU's tensor cores. Owns its memory.
 class TiledMatrix {
  public:
-  /// Room for a matrix of this shape in the GPU's memory, `half` for products in half precision; the codes are
-  /// the caller's to fill.
+  /// Room for a matrix of this shape in the GPU's memory, `half` for products in half precision; the codes
+  /// are the caller's to fill.
   TiledMatrix(const kernels::WeightView& weight, bool half, Memory& memory)
       : memory_(code_bytes(weight) + table_bytes(weight) + (half ? factor_bytes(weight) : 0), memory),
         view_(kernels::tiled_weight(

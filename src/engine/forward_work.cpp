@@ -61,7 +61,8 @@ ForwardWork& ForwardWork::operator+=(const ForwardWork& other) {
 }
 
 double ForwardWork::bound_seconds(const device::Roofline& roofline) const {
-  return std::max(read_bytes / roofline.read_bytes_per_second, product_ops / roofline.int8_ops_per_second);
+  return std::max(read_bytes / roofline.read_bytes_per_second,
+                  product_ops / roofline.product_ops_per_second());
 }
 
 ForwardWork forward_work(const models::Model& model, const ForwardRows& rows) {

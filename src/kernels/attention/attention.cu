@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include "kernels/attention/attention.cuda.h"
-#include "kernels/attention/attention.h"
-#include "kernels/cuda/device.cuh"
+#include "kernels/attention/attention_tensor.h"
+#include "kernels/attention/attention_tile.cuh"
 
 namespace lanner::kernels {
 namespace {
 
-constexpr unsigned kThreads = 128;
-constexpr unsigned kQueries = 16;  // (row, head) pairs of a block
+constexpr unsigned kThreads = kAttentionThreads;
 constexpr unsigned kBlock = kKvBlock;
-constexpr unsigned kPartBlocks = kAttentionPart / kKvBlock;
 
 __device__ float4 load4(const float* from) { return *reinterpret_cast<const float4*>(from); }
 __device__ float4 load4(const __nv_bfloat16* from) {
@@ -22,20 +19,8 @@ __device__ float4 load4(const __nv_bfloat16* from) {
 __device__ float load1(const float* from) { return *from; }
 __device__ float load1(const __nv_bfloat16* from) { return __bfloat162float(*from); }
 
-/// The softmax of one (row, head) so far.
-struct Running {
-  float largest;
-  float sum;
-};
-
-/// Where a block of threads stands: rows [first_row, first_row + rows) times the query heads of one kv head.
-struct Tile {
-  unsigned first_row;
-  unsigned rows;
-  unsigned group;  ///< query heads of a kv head
-  unsigned kv_head;
-};
-
+/// For kQueries (row, head) pairs.
+template <unsigned kQueries>
 struct Shared {
   float scores[kQueries][kBlock];
   float correction[kQueries];
@@ -43,29 +28,35 @@ struct Shared {
   float sum[kQueries];
 };
 
-__device__ std::size_t query_offset(const AttentionCudaArgs& args, const Tile& tile, unsigned query) {
-  const std::size_t row = tile.first_row + query / tile.group;
-  return (row * args.q_heads + tile.kv_head * tile.group + query % tile.group) * args.head_dim;
-}
-
 // Two threads per key, half of the head each, against all queries.
-template <typename T>
-__device__ void score_block(Shared& shared, const float* queries, const AttentionCudaArgs& args,
+template <typename T, unsigned kQueries>
+__device__ void score_block(Shared<kQueries>& shared, const float* queries, const AttentionCudaArgs& args,
                             const Tile& tile, const T* keys, int position) {
   const unsigned key = threadIdx.x / 2;
   const unsigned half = unsigned(args.head_dim) / 2;
   const unsigned from = threadIdx.x % 2 * half;
   const T* k = keys + std::size_t{key} * args.head_dim + from;
   float dots[kQueries] = {};
-  for (unsigned i = 0; i < half; i += 4) {
-    const float4 v = load4(k + i);
+  // Keys are asked for several steps ahead.
+  constexpr unsigned kTogether = kQueries <= 8 ? 8 : 4;
+  for (unsigned first = 0; first < half; first += 4 * kTogether) {
+    float4 ahead[kTogether];
 #pragma unroll
-    for (unsigned q = 0; q < kQueries; ++q) {
-      const float4 x = *reinterpret_cast<const float4*>(queries + q * args.head_dim + from + i);
-      dots[q] = fmaf(x.x, v.x, dots[q]);
-      dots[q] = fmaf(x.y, v.y, dots[q]);
-      dots[q] = fmaf(x.z, v.z, dots[q]);
-      dots[q] = fmaf(x.w, v.w, dots[q]);
+    for (unsigned j = 0; j < kTogether; ++j)
+      if (first + 4 * j < half) ahead[j] = load4(k + first + 4 * j);
+#pragma unroll
+    for (unsigned j = 0; j < kTogether; ++j) {
+      const unsigned i = first + 4 * j;
+      if (i >= half) break;
+      const float4 v = ahead[j];
+#pragma unroll
+      for (unsigned q = 0; q < kQueries; ++q) {
+        const float4 x = *reinterpret_cast<const float4*>(queries + q * args.head_dim + from + i);
+        dots[q] = fmaf(x.x, v.x, dots[q]);
+        dots[q] = fmaf(x.y, v.y, dots[q]);
+        dots[q] = fmaf(x.z, v.z, dots[q]);
+        dots[q] = fmaf(x.w, v.w, dots[q]);
+      }
     }
   }
   const int at = position + int(key);
@@ -79,7 +70,8 @@ __device__ void score_block(Shared& shared, const float* queries, const Attentio
 }
 
 // A warp per query: weights of 64 keys replace their scores.
-__device__ void soften_block(Shared& shared, const Tile& tile) {
+template <unsigned kQueries>
+__device__ void soften_block(Shared<kQueries>& shared, const Tile& tile) {
   const unsigned lane = threadIdx.x % 32;
   for (unsigned q = threadIdx.x / 32; q < tile.rows * tile.group; q += kThreads / 32) {
     const float a = shared.scores[q][lane];
@@ -103,13 +95,14 @@ __device__ void soften_block(Shared& shared, const Tile& tile) {
 }
 
 // Each thread owns every 128th element of all queries.
-template <typename T, unsigned kParts>
-__device__ void add_values(float (&sums)[kQueries][kParts], const Shared& shared,
+template <typename T, unsigned kParts, unsigned kQueries>
+__device__ void add_values(float (&sums)[kQueries][kParts], const Shared<kQueries>& shared,
                            const AttentionCudaArgs& args, const T* values) {
 #pragma unroll
   for (unsigned q = 0; q < kQueries; ++q)
 #pragma unroll
     for (unsigned i = 0; i < kParts; ++i) sums[q][i] *= shared.correction[q];
+#pragma unroll(kQueries <= 8 ? 4 : 2)
   for (unsigned key = 0; key < kBlock; key += 4) {
     float v[4][kParts];
 #pragma unroll
@@ -133,34 +126,9 @@ __device__ void add_values(float (&sums)[kQueries][kParts], const Shared& shared
   }
 }
 
-/// Factors that join a part to what came before it.
-struct Join {
-  float before;
-  float part;
-};
-
-__device__ Join join(Running& total, float largest, float sum) {
-  const float most = fmaxf(total.largest, largest);
-  const Join factors = {expf(total.largest - most), expf(largest - most)};
-  total.sum = fmaf(sum, factors.part, total.sum * factors.before);
-  total.largest = most;
-  return factors;
-}
-
-/// Element d of the output of `pair` = row * q_heads + head.
-__device__ void store_output(const AttentionCudaArgs& args, std::size_t pair, unsigned d, float value) {
-  if (args.gate != nullptr) value = value / (1.0F + expf(-args.gate[pair * args.gate_head + d]));
-  args.out[pair * args.head_dim + d] = value;
-}
-
-template <typename T>
-__device__ const T* head_of(const void* block, const AttentionCudaArgs& args, const Tile& tile) {
-  return static_cast<const T*>(block) + std::size_t{tile.kv_head} * kBlock * args.head_dim;
-}
-
 /// One part of 256 positions for every query of the tile.
-template <typename T, unsigned kParts>
-__device__ void run_part(float (&sums)[kQueries][kParts], Shared& shared, const float* queries,
+template <typename T, unsigned kParts, unsigned kQueries>
+__device__ void run_part(float (&sums)[kQueries][kParts], Shared<kQueries>& shared, const float* queries,
                          const AttentionCudaArgs& args, const Tile& tile, int part, int begin, int end) {
   if (threadIdx.x < kQueries) {
     shared.largest[threadIdx.x] = -INFINITY;
@@ -179,17 +147,18 @@ __device__ void run_part(float (&sums)[kQueries][kParts], Shared& shared, const 
     __syncthreads();
     soften_block(shared, tile);
     __syncthreads();
-    add_values<T, kParts>(sums, shared, args, head_of<T>(row.values[block - row.first_block], args, tile));
+    add_values<T, kParts, kQueries>(sums, shared, args,
+                                    head_of<T>(row.values[block - row.first_block], args, tile));
     __syncthreads();
   }
 }
 
 // Fast enough for few rows because keys and values are read once for all query heads that share them, and
 // parts of a long context go to different blocks.
-template <typename T, unsigned kParts, bool kSplit>
+template <typename T, unsigned kParts, unsigned kQueries, bool kSplit>
 __global__ void __launch_bounds__(kThreads) attention_kernel(AttentionCudaArgs args, unsigned rows_per_tile) {
   begin_kernel();
-  __shared__ Shared shared;
+  __shared__ Shared<kQueries> shared;
   extern __shared__ float queries[];
   Tile tile;
   tile.group = unsigned(args.q_heads / args.kv_heads);
@@ -197,14 +166,7 @@ __global__ void __launch_bounds__(kThreads) attention_kernel(AttentionCudaArgs a
   tile.rows = min(rows_per_tile, unsigned(args.rows) - tile.first_row);
   tile.kv_head = blockIdx.y;
   const unsigned count = tile.rows * tile.group;
-  int begin = args.row[tile.first_row].begin;
-  int end = args.row[tile.first_row].end;
-  for (unsigned r = 1; r < tile.rows; ++r) {
-    begin = min(begin, args.row[tile.first_row + r].begin);
-    end = max(end, args.row[tile.first_row + r].end);
-  }
-  const int first_part = begin / int(kAttentionPart);
-  const int end_part = (end + int(kAttentionPart) - 1) / int(kAttentionPart);
+  const auto [begin, end, first_part, end_part] = range_of(args, tile);
   if (kSplit && first_part + int(blockIdx.z) >= end_part) return;
   for (unsigned i = threadIdx.x; i < kQueries * args.head_dim; i += kThreads) {
     const unsigned q = i / unsigned(args.head_dim);
@@ -215,7 +177,8 @@ __global__ void __launch_bounds__(kThreads) attention_kernel(AttentionCudaArgs a
   if (threadIdx.x < kQueries) shared.correction[threadIdx.x] = 1;
   float sums[kQueries][kParts];
   if constexpr (kSplit) {
-    run_part<T, kParts>(sums, shared, queries, args, tile, first_part + int(blockIdx.z), begin, end);
+    run_part<T, kParts, kQueries>(sums, shared, queries, args, tile, first_part + int(blockIdx.z), begin,
+                                  end);
     const std::size_t stride = args.head_dim + 2;
 #pragma unroll
     for (unsigned q = 0; q < kQueries; ++q) {
@@ -236,7 +199,7 @@ __global__ void __launch_bounds__(kThreads) attention_kernel(AttentionCudaArgs a
 #pragma unroll
     for (unsigned q = 0; q < kQueries; ++q) running[q] = {-INFINITY, 0};
     for (int part = first_part; part < end_part; ++part) {
-      run_part<T, kParts>(sums, shared, queries, args, tile, part, begin, end);
+      run_part<T, kParts, kQueries>(sums, shared, queries, args, tile, part, begin, end);
 #pragma unroll
       for (unsigned q = 0; q < kQueries; ++q) {
         const float largest = shared.largest[q];
@@ -299,31 +262,39 @@ __global__ void write_kv_kernel(const KvRowCuda* rows, unsigned kv_heads, unsign
   }
 }
 
-unsigned rows_per_tile(const AttentionCudaArgs& args) {
-  return std::max(1U, kQueries / unsigned(args.q_heads / args.kv_heads));
-}
+constexpr unsigned kMostQueries = 16;
+
+unsigned group_of(const AttentionCudaArgs& args) { return unsigned(args.q_heads / args.kv_heads); }
 
 bool splits(const AttentionCudaArgs& args, int multiprocessors) {
   return args.parts > 1 && args.rows * args.kv_heads < 2 * std::size_t(multiprocessors);
 }
 
-template <typename T, unsigned kParts>
-void run(CudaQueue& queue, const AttentionCudaArgs& args) {
-  const bool split = splits(args, queue.multiprocessors());
-  const unsigned per_tile = split || !args.one_sequence ? 1 : rows_per_tile(args);
+template <typename T, unsigned kParts, unsigned kQueries>
+void run(CudaQueue& queue, const AttentionCudaArgs& args, unsigned per_tile, bool split) {
   const Grid grid = {blocks_for(args.rows, per_tile), blocks_for(args.kv_heads, 1),
                      split ? blocks_for(args.parts, 1) : 1U};
   const Block block = {kThreads, kQueries * args.head_dim * sizeof(float)};
-  if (!split) return queue.launch(attention_kernel<T, kParts, false>, grid, block, args, per_tile);
-  queue.launch(attention_kernel<T, kParts, true>, grid, block, args, per_tile);
+  if (!split) return queue.launch(attention_kernel<T, kParts, kQueries, false>, grid, block, args, per_tile);
+  queue.launch(attention_kernel<T, kParts, kQueries, true>, grid, block, args, per_tile);
   queue.launch(join_parts_kernel, {blocks_for(args.rows * args.q_heads, 1)}, {kThreads}, args);
+}
+
+template <typename T, unsigned kParts>
+void run_for_queries(CudaQueue& queue, const AttentionCudaArgs& args) {
+  const bool split = splits(args, queue.multiprocessors());
+  const unsigned per_tile = split || !args.one_sequence ? 1 : std::max(1U, kMostQueries / group_of(args));
+  const std::size_t queries = std::min<std::size_t>(per_tile, args.rows) * group_of(args);
+  if (queries <= 4) return run<T, kParts, 4>(queue, args, per_tile, split);
+  if (queries <= 8) return run<T, kParts, 8>(queue, args, per_tile, split);
+  run<T, kParts, kMostQueries>(queue, args, per_tile, split);
 }
 
 template <typename T>
 void run_for_head(CudaQueue& queue, const AttentionCudaArgs& args) {
-  if (args.head_dim <= 128) return run<T, 1>(queue, args);
-  if (args.head_dim <= 256) return run<T, 2>(queue, args);
-  run<T, 4>(queue, args);
+  if (args.head_dim <= 128) return run_for_queries<T, 1>(queue, args);
+  if (args.head_dim <= 256) return run_for_queries<T, 2>(queue, args);
+  run_for_queries<T, 4>(queue, args);
 }
 
 }  // namespace
@@ -334,6 +305,12 @@ std::size_t attention_cuda_scratch_bytes(const AttentionCudaArgs& args, int mult
 }
 
 void attention_cuda(CudaQueue& queue, const AttentionCudaArgs& args) {
+  if (can_use_tensor_cores(args)) {
+    const bool split = splits(args, queue.multiprocessors());
+    attention_tensor_cuda(queue, args, split);
+    if (split) queue.launch(join_parts_kernel, {blocks_for(args.rows * args.q_heads, 1)}, {kThreads}, args);
+    return;
+  }
   if (args.dtype == DType::kBF16) return run_for_head<__nv_bfloat16>(queue, args);
   run_for_head<float>(queue, args);
 }

@@ -29,8 +29,8 @@ struct Gates {
 };
 
 __device__ Gates gates_of(float b, float a, float a_log, float dt_bias) {
-  const double x = double(a) + double(dt_bias);
-  return {float(1 / (1 + exp(-double(b)))), float(-exp(double(a_log)) * (x > 20 ? x : log1p(exp(x))))};
+  const float x = a + dt_bias;
+  return {1.0F / (1.0F + expf(-b)), -expf(a_log) * (x > 20.0F ? x : log1pf(expf(x)))};
 }
 
 __global__ void delta_net_gates_kernel(float* b, float* a, const float* a_log, const float* dt_bias,

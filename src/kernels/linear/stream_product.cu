@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "kernels/linear/chunk_slots.cuh"
 #include "kernels/linear/row_input.cuh"
 #include "kernels/linear/tile_kernels.h"
 #include "kernels/linear/tile_product.cuh"
@@ -15,22 +16,6 @@ constexpr unsigned kTeams = 2;
 constexpr unsigned kThreads = kTeams * kTeamThreads;
 static_assert(kThreads == kRowThreads);
 constexpr std::size_t kMostSharedBytes = std::size_t{225} << 10;
-
-template <unsigned kBytes>
-__device__ void copy_async(void* to, const void* from) {
-  const unsigned address = unsigned(__cvta_generic_to_shared(to));
-  if constexpr (kBytes == 16)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
-  else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(address), "l"(from) : "memory");
-}
-
-__device__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-
-template <unsigned kLeft>
-__device__ void wait_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
-}
 
 __device__ void wait_for_team(unsigned team) {
   // Constant names: with a variable one a block would claim all barriers.
@@ -53,75 +38,6 @@ __device__ TilePlace tile_place(const TiledProductCudaArgs& args, unsigned at) {
   return {product, at};
 }
 
-/// A lane's part of one chunk.
-template <TileCode kCode, unsigned kGroup, bool kHalf>
-struct Chunk {
-  static constexpr unsigned kVectors = kCodeVectors<kCode>;
-  static constexpr bool kTables = !(kHalf && kCode == TileCode::kHalf);
-  static constexpr unsigned kEntries = kGroup == 32 ? 2 : 1;
-  uint4 codes[kVectors];
-  uint2 entries[kEntries];
-};
-
-/// Where a lane reads the chunks of one slice of one tile.
-template <TileCode kCode, unsigned kGroup, bool kHalf>
-struct Source {
-  using ThisChunk = Chunk<kCode, kGroup, kHalf>;
-  const uint4* codes = nullptr;
-  const uint2* tables = nullptr;
-
-  Source() = default;
-  __device__ Source(const TiledWeight& w, unsigned tile, unsigned begin) {
-    const unsigned lane = threadIdx.x % 32;
-    codes = static_cast<const uint4*>(w.codes) +
-            (std::size_t{tile} * w.chunks + begin) * (32 * ThisChunk::kVectors) + lane;
-    tables = static_cast<const uint2*>(w.tables) +
-             (std::size_t{tile} * (w.chunks * 64 / kGroup) + begin * 64 / kGroup) * 8 + lane / 4;
-  }
-};
-
-/// Places in shared memory for a lane's chunks on their way. A lane reads only what it copied itself, in the
-/// order in which it asked, so that no barrier is needed. (Registers would not do: a wait for one load is
-/// also one for those asked for after it.)
-template <TileCode kCode, unsigned kGroup, bool kHalf, unsigned kAhead>
-class Slots {
- public:
-  using ThisChunk = Chunk<kCode, kGroup, kHalf>;
-  static constexpr unsigned kVectors = ThisChunk::kVectors;
-  static constexpr unsigned kEntries = ThisChunk::kTables ? ThisChunk::kEntries : 0;
-  static constexpr std::size_t kBytes =
-      std::size_t{kAhead} * kThreads * (kVectors * sizeof(uint4) + kEntries * sizeof(uint2));
-
-  __device__ explicit Slots(uint4* memory)
-      : codes_(memory + threadIdx.x),
-        entries_(reinterpret_cast<uint2*>(memory + kAhead * kVectors * kThreads) + threadIdx.x) {}
-
-  /// Asks for chunk c into place i. commit_copies() follows.
-  __device__ void ask(const Source<kCode, kGroup, kHalf>& from, unsigned i, unsigned c) {
-#pragma unroll
-    for (unsigned v = 0; v < kVectors; ++v)
-      copy_async<16>(codes_ + (i * kVectors + v) * kThreads, from.codes + (c * kVectors + v) * 32);
-#pragma unroll
-    for (unsigned e = 0; e < kEntries; ++e)
-      copy_async<8>(entries_ + (i * kEntries + e) * kThreads, from.tables + (c * 64 / kGroup + e) * 8);
-  }
-
-  /// Waits for the oldest.
-  __device__ ThisChunk take(unsigned i) {
-    wait_copies<kAhead - 1>();
-    ThisChunk chunk;
-#pragma unroll
-    for (unsigned v = 0; v < kVectors; ++v) chunk.codes[v] = codes_[(i * kVectors + v) * kThreads];
-#pragma unroll
-    for (unsigned e = 0; e < kEntries; ++e) chunk.entries[e] = entries_[(i * kEntries + e) * kThreads];
-    return chunk;
-  }
-
- private:
-  uint4* codes_;
-  uint2* entries_;
-};
-
 /// The tiles and products of a team, one after the other.
 template <TileCode kCode, unsigned kGroup, bool kHalf>
 struct Walk {
@@ -140,7 +56,7 @@ struct Walk {
     pass = 0;
     at += kTeams * gridDim.x;
   }
-  __device__ Source<kCode, kGroup, kHalf> source() const {
+  __device__ ChunkSource<kCode, kGroup, kHalf> source() const {
     if (ended()) return {};
     const TilePlace place = tile_place(args, at);
     return {args.w[args.gate == ProductGate::kNone ? place.product : pass], place.tile, begin};
@@ -196,9 +112,9 @@ struct Inputs {
 /// One slice of 16 outputs. The slice's first chunks are on their way to `ahead`, and afterwards those of
 /// `next`.
 template <TileCode kCode, unsigned kGroup, bool kHalf, unsigned kAhead>
-__device__ void slice_product(float (&sums)[4], Slots<kCode, kGroup, kHalf, kAhead>& ahead,
-                              const Source<kCode, kGroup, kHalf>& from,
-                              const Source<kCode, kGroup, kHalf>& next, const Inputs& x, unsigned begin,
+__device__ void slice_product(float (&sums)[4], ChunkSlots<kCode, kGroup, kHalf, kAhead, kThreads>& ahead,
+                              const ChunkSource<kCode, kGroup, kHalf>& from,
+                              const ChunkSource<kCode, kGroup, kHalf>& next, const Inputs& x, unsigned begin,
                               unsigned count, unsigned rows, bool f16_tables) {
   const unsigned lane = threadIdx.x % 32;
   // Lanes beyond the rows repeat the last one: what they compute is not kept.
@@ -231,25 +147,7 @@ __device__ void slice_product(float (&sums)[4], Slots<kCode, kGroup, kHalf, kAhe
       unit_sums += 2 * x.even_rows;
     }
   };
-  unsigned c = 0;
-  for (; c + kAhead < count; c += kAhead) {
-#pragma unroll
-    for (unsigned i = 0; i < kAhead; ++i) {
-      use(ahead.take(i), c + i);
-      if (c + i + kAhead < count) ahead.ask(from, i, c + i + kAhead);
-      commit_copies();
-    }
-  }
-  const bool more = next.codes != nullptr;
-#pragma unroll
-  for (unsigned i = 0; i < kAhead; ++i) {
-    if (c + i < count)
-      use(ahead.take(i), c + i);
-    else
-      wait_copies<kAhead - 1>();
-    if (more && i < count) ahead.ask(next, i, i);
-    commit_copies();
-  }
+  ahead.walk(from, next, count, use);
 }
 
 // Fast because the weights of a warp flow through its ring without a pause, from before the kernel ahead has
@@ -274,19 +172,15 @@ __global__ void __launch_bounds__(kThreads, 1)
   const unsigned begin = min(slice * per_slice, shape.chunks);
   const unsigned count = min(begin + per_slice, shape.chunks) - begin;
   Walk<kCode, kGroup, kHalf> walk{args, tiles, begin, first};
-  Source<kCode, kGroup, kHalf> from = walk.source();
-  Slots<kCode, kGroup, kHalf, kAhead> ahead(stream_shared);
-#pragma unroll
-  for (unsigned i = 0; i < kAhead; ++i) {
-    if (from.codes != nullptr && i < count) ahead.ask(from, i, i);
-    commit_copies();
-  }
+  ChunkSource<kCode, kGroup, kHalf> from = walk.source();
+  ChunkSlots<kCode, kGroup, kHalf, kAhead, kThreads> ahead(stream_shared);
+  ahead.start(from, count);
   const HeldGains gains(args.input);
   wait_for_earlier();
 
   const unsigned rows = args.rows;
   const unsigned units = shape.chunks * 2;
-  uint4* behind = stream_shared + Slots<kCode, kGroup, kHalf, kAhead>::kBytes / sizeof(uint4);
+  uint4* behind = stream_shared + ChunkSlots<kCode, kGroup, kHalf, kAhead, kThreads>::kBytes / sizeof(uint4);
   Inputs inputs(behind, units, rows, !kHalf);
   if (args.input.x != nullptr)
     inputs.form(args.input, gains, units, rows, reduced, factors);
@@ -317,7 +211,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     for (unsigned pass = 0; pass < (gate ? 2U : 1U); ++pass) {
       float sums[4] = {};
       walk.advance();
-      const Source<kCode, kGroup, kHalf> next = walk.source();
+      const ChunkSource<kCode, kGroup, kHalf> next = walk.source();
       slice_product<kCode, kGroup, kHalf>(sums, ahead, from, next, inputs, begin, count, rows,
                                           shape.f16_tables);
       from = next;
@@ -366,7 +260,7 @@ void for_ahead(unsigned count, F&& f) {
 }  // namespace
 
 bool can_stream(const TiledProductCudaArgs& args) {
-  constexpr std::size_t kMostSlotBytes = Slots<TileCode::kInt4, 32, true, 8>::kBytes;
+  constexpr std::size_t kMostSlotBytes = ChunkSlots<TileCode::kInt4, 32, true, 8, kThreads>::kBytes;
   if (args.experts.experts > 0 || args.rows > kStreamRows) return false;
   return input_bytes(args) + kMostSlotBytes <= kMostSharedBytes;
 }
@@ -378,7 +272,8 @@ void stream_product(CudaQueue& queue, const TiledProductCudaArgs& args) {
   const Grid grid = {std::min(tiles, std::uint32_t(queue.multiprocessors()))};
   for_kind(args.w[0], [&]<TileCode kCode, unsigned kGroup, bool kHalf>() {
     for_ahead<kCode, kHalf>(slice_chunks(args.w[0]), [&]<unsigned kAhead>() {
-      const std::size_t shared = Slots<kCode, kGroup, kHalf, kAhead>::kBytes + input_bytes(args);
+      const std::size_t shared =
+          ChunkSlots<kCode, kGroup, kHalf, kAhead, kThreads>::kBytes + input_bytes(args);
       queue.launch(stream_kernel<kCode, kGroup, kHalf, kAhead>, grid, {kThreads, shared}, args);
     });
   });

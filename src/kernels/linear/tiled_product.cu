@@ -79,6 +79,7 @@ bool takes_turned_rows(const CudaQueue& queue, const TiledWeight& w, std::size_t
 void tiled_product_cuda(CudaQueue& queue, const TiledProductCudaArgs& args) {
   const std::size_t rows = args.experts.experts > 0 ? args.experts.pairs / args.experts.most : args.rows;
   if (can_stream(args)) return stream_product(queue, args);
+  if (can_cluster(queue, args)) return cluster_product(queue, args);
   if (rows < kLargeTileRows || args.gate != ProductGate::kNone) return narrow_product(queue, args);
   for (unsigned i = 0; i < args.count; ++i) {
     TiledProductCudaArgs one = args;

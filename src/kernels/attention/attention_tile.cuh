@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// For .cu files: what the attention kernels share.
+#pragma once
+
+#include "kernels/attention/attention.cuda.h"
+#include "kernels/attention/attention.h"
+#include "kernels/cuda/device.cuh"
+
+namespace lanner::kernels {
+
+inline constexpr unsigned kAttentionThreads = 128;
+inline constexpr unsigned kPartBlocks = kAttentionPart / kKvBlock;
+
+/// The softmax of one (row, head) so far.
+struct Running {
+  float largest;
+  float sum;
+};
+
+/// Where a block of threads stands: rows [first_row, first_row + rows) times the query heads of one kv head.
+struct Tile {
+  unsigned first_row;
+  unsigned rows;
+  unsigned group;  ///< query heads of a kv head
+  unsigned kv_head;
+};
+
+/// Positions that a block of threads walks through.
+struct TileRange {
+  int begin;
+  int end;
+  int first_part;
+  int end_part;
+};
+
+__device__ inline TileRange range_of(const AttentionCudaArgs& args, const Tile& tile) {
+  int begin = args.row[tile.first_row].begin;
+  int end = args.row[tile.first_row].end;
+  for (unsigned r = 1; r < tile.rows; ++r) {
+    begin = min(begin, args.row[tile.first_row + r].begin);
+    end = max(end, args.row[tile.first_row + r].end);
+  }
+  return {begin, end, begin / int(kAttentionPart), (end + int(kAttentionPart) - 1) / int(kAttentionPart)};
+}
+
+__device__ inline std::size_t query_offset(const AttentionCudaArgs& args, const Tile& tile, unsigned query) {
+  const std::size_t row = tile.first_row + query / tile.group;
+  return (row * args.q_heads + tile.kv_head * tile.group + query % tile.group) * args.head_dim;
+}
+
+/// Factors that join a part to what came before it.
+struct Join {
+  float before;
+  float part;
+};
+
+__device__ inline Join join(Running& total, float largest, float sum) {
+  const float most = fmaxf(total.largest, largest);
+  const Join factors = {expf(total.largest - most), expf(largest - most)};
+  total.sum = fmaf(sum, factors.part, total.sum * factors.before);
+  total.largest = most;
+  return factors;
+}
+
+/// Element d of the output of `pair` = row * q_heads + head.
+__device__ inline void store_output(const AttentionCudaArgs& args, std::size_t pair, unsigned d,
+                                    float value) {
+  if (args.gate != nullptr) value = value / (1.0F + expf(-args.gate[pair * args.gate_head + d]));
+  args.out[pair * args.head_dim + d] = value;
+}
+
+template <typename T>
+__device__ inline const T* head_of(const void* block, const AttentionCudaArgs& args, const Tile& tile) {
+  return static_cast<const T*>(block) + std::size_t{tile.kv_head} * kKvBlock * args.head_dim;
+}
+
+}  // namespace lanner::kernels
