@@ -87,6 +87,15 @@ void pack_unit<8>(std::uint8_t* vectors, const std::uint8_t* source, std::size_t
     std::memcpy(vectors + v * kUnitVectorBytes + 4 * output, source + 4 * v, 4);
 }
 
+/// Gathers one group's scales or biases of `outputs` rows, whose tables are `groups` elements apart.
+template <typename Element>
+void pack_table(std::byte* to, const void* table, std::size_t first_row, std::size_t outputs,
+                std::size_t groups, std::size_t group) {
+  const auto* from = static_cast<const std::byte*>(table) + (first_row * groups + group) * sizeof(Element);
+  for (std::size_t o = 0; o < outputs; ++o)
+    std::memcpy(to + o * sizeof(Element), from + o * groups * sizeof(Element), sizeof(Element));
+}
+
 template <unsigned kBits>
 void pack_tile(std::byte* tile, const WeightView& w, std::size_t first_row, std::size_t outputs) {
   const auto group = static_cast<std::size_t>(w.spec.group);
@@ -95,10 +104,10 @@ void pack_tile(std::byte* tile, const WeightView& w, std::size_t first_row, std:
   const std::size_t groups = w.columns / group;
   for (std::size_t g = 0; g < groups; ++g) {
     for (const void* table : {w.scales, w.biases}) {
-      for (std::size_t o = 0; o < outputs; ++o)
-        std::memcpy(tile + o * scale_bytes,
-                    static_cast<const std::byte*>(table) + ((first_row + o) * groups + g) * scale_bytes,
-                    scale_bytes);
+      if (scale_bytes == sizeof(float))
+        pack_table<float>(tile, table, first_row, outputs, groups, g);
+      else
+        pack_table<std::uint16_t>(tile, table, first_row, outputs, groups, g);
       tile += kPackedTileRows * scale_bytes;
     }
     for (std::size_t column = g * group; column < (g + 1) * group; column += kPackedUnitColumns) {
