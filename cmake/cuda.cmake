@@ -23,6 +23,12 @@ if(LANNER_CUDA STREQUAL "ON" OR
   endif()
 endif()
 
+# Warpgroup instructions are there in machine code for 90a alone.
+set(LANNER_CUDA_WARPGROUPS 0)
+if("90a-real" IN_LIST LANNER_CUDA_ARCHITECTURES)
+  set(LANNER_CUDA_WARPGROUPS 1)
+endif()
+
 # "80-real;90-virtual" as nvcc's own options: machine code for one kind of card, or PTX for newer ones.
 set(LANNER_NVCC_TARGETS "")
 foreach(architecture IN LISTS LANNER_CUDA_ARCHITECTURES)

@@ -31,7 +31,7 @@ CudaDevice::CudaDevice(int index) : index_(index), memory_(*this) {
                 fmt::format("cuda:{} is a {} of compute capability {}.{}; lanner needs 8.0 or newer", index,
                             properties.name, properties.major, properties.minor));
   multiprocessors_ = properties.multiProcessorCount;
-  warpgroups_ = properties.major == 9;
+  warpgroups_ = properties.major == 9 && LANNER_CUDA_WARPGROUPS != 0;
   make_current();
   check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "opening the card");
   void* memory = nullptr;

@@ -180,6 +180,7 @@ class Run {
       if (chunk + 1 < chunks) load_queries(chunk + 1);
       commit_copies();
       follow(chunk);
+      store_rows(chunk);
       if (chunk + 1 < chunks) load_weights(chunk + 1);
       commit_copies();
       if (call_.next_state != nullptr && (chunk + 1) * kChunk <= total_) {
@@ -344,21 +345,37 @@ class Run {
     for (unsigned r = 0; r < kRows; ++r) {
       const unsigned t = first_row() + r;
       const unsigned position = chunk * kChunk + t;
+      // Asked for before the row's value is known.
+      float key_weights[kRows];
+      float query_weights[kRows];
+#pragma unroll
+      for (unsigned later = r + 1; later < kRows; ++later) {
+        key_weights[later] = shared_.key_weights[first_row() + later][t];
+        query_weights[later] = shared_.query_weights[first_row() + later][t];
+      }
       float value = v_[r];
       if (position >= call_.first) {
         const RowSums sums = {read_key_[r], read_query_[r], keys[r] + key_parts[r],
                               queries[r] + query_parts[r]};
         value = pseudo_value(sums, v_[r], beta_[r], decay_[r]);
-        if (position < total_ && in_value_)
-          call_.out[(std::size_t{position - call_.first} * shape_.value_heads + head_) * shape_.value_dim +
-                    column_] = row_output(sums, decay_[r], shared_.query_weights[t][t], value);
+        out_[r] = row_output(sums, decay_[r], shared_.query_weights[t][t], value);
       }
       shared_.values[t][lane] = value;
 #pragma unroll
       for (unsigned later = r + 1; later < kRows; ++later) {
-        key_parts[later] = fmaf(shared_.key_weights[first_row() + later][t], value, key_parts[later]);
-        query_parts[later] = fmaf(shared_.query_weights[first_row() + later][t], value, query_parts[later]);
+        key_parts[later] = fmaf(key_weights[later], value, key_parts[later]);
+        query_parts[later] = fmaf(query_weights[later], value, query_parts[later]);
       }
+    }
+  }
+
+  __device__ void store_rows(unsigned chunk) {
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r) {
+      const unsigned position = chunk * kChunk + first_row() + r;
+      if (position >= call_.first && position < total_ && in_value_)
+        call_.out[(std::size_t{position - call_.first} * shape_.value_heads + head_) * shape_.value_dim +
+                  column_] = out_[r];
     }
   }
 
@@ -412,6 +429,7 @@ class Run {
   float decay_[kRows];
   float read_key_[kRows];
   float read_query_[kRows];
+  float out_[kRows];
 };
 
 // Fast because the state stays in shared memory for the whole prompt and the next chunk's rows are on their

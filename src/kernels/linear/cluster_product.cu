@@ -5,8 +5,17 @@
 #include "kernels/linear/tile_kernels.h"
 #include "kernels/linear/tile_product.cuh"
 
+// Cards without clusters never start this kernel, but it must compile for them.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define LANNER_CLUSTER __cluster_dims__(8, 1, 1)
+#else
+#define LANNER_CLUSTER
+#endif
+
 namespace lanner::kernels {
 namespace {
+
+static_assert(kSlices == 8, "blocks of a cluster");
 
 // A cluster of blocks: one slice of the inputs each, for the same outputs. A warp takes one tile of 16.
 constexpr unsigned kThreads = 256;
@@ -112,7 +121,7 @@ __device__ void slice_product(float (&sums)[kRowTiles][4],
 // Fast because a block holds its slice of the inputs in shared memory and streams weights through it, and the
 // slices of an output meet without passing memory.
 template <TileCode kCode, unsigned kGroup, unsigned kAhead>
-__global__ void __cluster_dims__(kSlices, 1, 1) __launch_bounds__(kThreads, 2)
+__global__ void LANNER_CLUSTER __launch_bounds__(kThreads, 2)
     cluster_kernel(const __grid_constant__ TiledProductCudaArgs args) {
   let_next_start();
   extern __shared__ uint4 cluster_shared[];
