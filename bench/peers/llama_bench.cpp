@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Usage: llama_bench BACKEND.so MODEL.gguf THREADS elapsed|processor < TESTS
-// Times llama.cpp through its C API: one JSON line for each line of TESTS (pp512, tg32@128, tg32@128x8). Prompts
-// go in batches of 512, the last logits are formed; decoding starts from contexts of random tokens, equal for
-// all sequences. f16 cache, flash attention, no mmap: its fastest settings.
+// Times llama.cpp through its C API: one JSON line for each line of TESTS (pp512, tg32@128, tg32@128x8).
+// Prompts go in batches of 512, the last logits are formed; decoding starts from contexts of random tokens,
+// equal for all sequences. f16 cache, flash attention, no mmap: its fastest settings.
 #include <ggml-backend.h>
 #include <llama.h>
 

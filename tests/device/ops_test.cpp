@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "core/error.h"
@@ -55,6 +57,29 @@ TEST_CASE("a token id outside the table is refused and named") {
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::kInvalidArgument);
       CHECK(std::string(error.what()).find(std::to_string(bad)) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("the largest logit is found wherever it stands, the first of equals, with any number of threads") {
+  constexpr std::size_t kColumns = 40003;  // parts, blocks and lanes all end unevenly
+  const Ops ops = cpu_ops(detect_isa());
+  for (int threads : {1, 3}) {
+    Stream stream(cpu_kernels(ops.isa), threads);
+    for (std::size_t place :
+         {std::size_t{0}, std::size_t{511}, std::size_t{16384}, std::size_t{32767}, kColumns - 1}) {
+      std::vector<float> values = random_normal(2 * kColumns, 7);
+      values[place] = 100;
+      std::fill_n(values.begin() + kColumns, kColumns, -std::numeric_limits<float>::infinity());
+      values[kColumns + place] = -5;
+      for (std::size_t later = place + 1; later < kColumns; later += 9973) {
+        values[later] = 100;
+        values[kColumns + later] = -5;
+      }
+      std::vector<TokenId> found(2);
+      ops.argmax(stream, found, tensor(values, {2, kColumns}));
+      CAPTURE(place);
+      CHECK(found == std::vector<TokenId>(2, static_cast<TokenId>(place)));
     }
   }
 }
