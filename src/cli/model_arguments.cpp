@@ -30,7 +30,8 @@ device::Compute ModelArguments::arithmetic() const {
 
 std::optional<int> ModelArguments::cuda_card() const {
   if (compute == device::Compute::kHalf && (device == "cpu" || isa))
-    throw Error(ErrorKind::kInvalidArgument, "--compute half is arithmetic of a GPU; use exact or int8 on the CPU");
+    throw Error(ErrorKind::kInvalidArgument,
+                "--compute half is arithmetic of a GPU; use exact or int8 on the CPU");
   if (device == "cpu") return std::nullopt;
   const bool needs_cpu = isa || compute == device::Compute::kInt8;
   if (device != "auto") {
@@ -85,7 +86,8 @@ void add_machine_options(CLI::App& app, ModelArguments& arguments) {
   app.add_option_function<std::string>(
          "--compute",
          [&arguments](const std::string& text) { arguments.compute = device::parse_compute(text); },
-         "arithmetic of weight products: int8 (activations rounded to 8 bits per group; CPU), half (to 11 bits "
+         "arithmetic of weight products: int8 (activations rounded to 8 bits per group; CPU), half (to 11 "
+         "bits "
          "per row; GPU) or exact (float32, the reference's; slower). Default: int8 or half; exact in logits "
          "and perplexity")
       ->type_name("MODE")

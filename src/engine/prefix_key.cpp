@@ -52,11 +52,10 @@ std::string kv_types_name(const cache::CacheSpec& spec) {
 }
 
 cache::PrefixKey prefix_key(const LoadedModel& model) {
-  return {
-      .model = fmt::format("{} {} {}", model_fingerprint(model.checkpoint()), model.ops().device,
-                           device::name(model.options().compute)),
-      .kv_types = kv_types_name(model.cache_spec()),
-      .adapters = ""};
+  return {.model = fmt::format("{} {} {}", model_fingerprint(model.checkpoint()), model.ops().device,
+                               device::name(model.options().compute)),
+          .kv_types = kv_types_name(model.cache_spec()),
+          .adapters = ""};
 }
 
 }  // namespace lanner::engine

@@ -13,11 +13,11 @@ void append_kv(Step& step, std::size_t layer, const Tensor& k, const Tensor& v);
 
 /// Projections of packed rows, before norms and rotation.
 struct RawHeads {
-  Tensor q;                      ///< [rows, Hq * query_width]
-  std::size_t query_width = 0;   ///< floats of a head in q, whose first D are the query
+  Tensor q;                     ///< [rows, Hq * query_width]
+  std::size_t query_width = 0;  ///< floats of a head in q, whose first D are the query
   std::size_t q_heads = 0;
-  Tensor k = {};                 ///< [rows, Hk, D]; not set for a layer that shares its keys
-  Tensor v = {};                 ///< [rows, Hk, D]; may be k
+  Tensor k = {};  ///< [rows, Hk, D]; not set for a layer that shares its keys
+  Tensor v = {};  ///< [rows, Hk, D]; may be k
 };
 struct HeadNorms {
   const RmsNorm& q;

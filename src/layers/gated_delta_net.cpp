@@ -58,20 +58,21 @@ Tensor GatedDeltaNet::operator()(Step& step, const Normed& in, const Tensor& res
                                  std::size_t layer) const {
   const auto count = static_cast<std::int64_t>(in.x.rows());
   const auto [m, z, beta, log_decay] = project<4>(step, in, {&in_qkv, &in_z, &in_b, &in_a});
-  const Rows rows = {.m = m,
-                     .z = z,
-                     .beta = beta,
-                     .log_decay = log_decay,
-                     .qkv = step.floats(m.shape),
-                     .o = step.floats({count, static_cast<std::int64_t>(shape.value_heads * shape.value_dim)})};
+  const Rows rows = {
+      .m = m,
+      .z = z,
+      .beta = beta,
+      .log_decay = log_decay,
+      .qkv = step.floats(m.shape),
+      .o = step.floats({count, static_cast<std::int64_t>(shape.value_heads * shape.value_dim)})};
   bool few = step.ops.fused != nullptr;
   std::vector<cache::DeltaAppend> appends;
   for (std::size_t g = 0; g < step.groups().size(); ++g) {
     const Packing::Range range = step.all().groups[g];
     cache::RecurrentCache& cache = step.groups()[g].cache->recurrent(layer);
     const std::size_t length = range.end - range.begin;
-    appends.push_back({&cache, part(rows.o, range), part(rows.qkv, range), part(beta, range),
-                       part(log_decay, range)});
+    appends.push_back(
+        {&cache, part(rows.o, range), part(rows.qkv, range), part(beta, range), part(log_decay, range)});
     few = few && step.ops.fused->can_mix(length, shape.taps) && cache.fits_chunk(length);
   }
   if (few)

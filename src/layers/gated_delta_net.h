@@ -23,8 +23,8 @@ struct GatedDeltaNet {
   RmsNorm norm;    ///< over dv, plain gain
   Linear out;      ///< [D, Hv*dv]
 
-  /// norm(x) [T, D] → residual + the mixer's output [T, D]; appends to the recurrent cache of `layer` in every
-  /// group.
+  /// norm(x) [T, D] → residual + the mixer's output [T, D]; appends to the recurrent cache of `layer` in
+  /// every group.
   Tensor operator()(Step& step, const Normed& in, const Tensor& residual, std::size_t layer) const;
 
  private:

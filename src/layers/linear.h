@@ -46,9 +46,7 @@ struct Normed {
   const RmsNorm& norm;
   const Tensor& x;  ///< [T, in]
 
-  device::ProductInput input() const {
-    return {.x = x, .norm = true, .gain = norm.weight, .eps = norm.eps};
-  }
+  device::ProductInput input() const { return {.x = x, .norm = true, .gain = norm.weight, .eps = norm.eps}; }
 };
 
 /// The same products of norm(x).

@@ -5,11 +5,11 @@
 
 namespace lanner::kernels {
 
-/// True for keys and values in BF16 and heads of 64, 128, 256 or 512: attention_cuda() takes tensor cores then,
-/// for any number of rows.
+/// True for keys and values in BF16 and heads of 64, 128, 256 or 512: attention_cuda() takes tensor cores
+/// then, for any number of rows.
 bool can_use_tensor_cores(const AttentionCudaArgs& args);
-/// attention_cuda() by tensor cores: queries and weights in three BF16 parts each, which is all of their bits;
-/// float sums. With `split` parts go to args.scratch, unjoined.
+/// attention_cuda() by tensor cores: queries and weights in three BF16 parts each, which is all of their
+/// bits; float sums. With `split` parts go to args.scratch, unjoined.
 void attention_tensor_cuda(CudaQueue& queue, const AttentionCudaArgs& args, bool split);
 
 }  // namespace lanner::kernels

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For .cu files: copies of whole runs of memory into shared memory that one thread asks for and a warp waits for.
+// For .cu files: copies of whole runs of memory into shared memory that one thread asks for and a warp waits
+// for.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +25,18 @@ __device__ inline void fence_barriers() {
 
 /// The barrier's next phase ends when this many bytes have been copied.
 __device__ inline void expect_bytes(std::uint64_t* barrier, unsigned bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+               "r"(bytes)
                : "memory");
 }
 
 /// Addresses and bytes: multiples of 16.
 __device__ inline void copy_bulk(void* to, const void* from, unsigned bytes, std::uint64_t* barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                   shared_address(to)),
-               "l"(from), "r"(bytes), "r"(shared_address(barrier))
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
 }
 
 /// Waits for the end of the phase of this parity, 0 first.

@@ -76,7 +76,8 @@ void DecoderLayer::operator()(Step& step, const Packing& rows, const Tensor& x, 
   std::visit([&](const auto& ffn) { layers::add_normed(step, x, x, ffn.post_norm, ffn(step, x), last); },
              feed_forward);
   if (per_layer_input)
-    layers::add_normed(step, x, x, per_layer_input->norm, (*per_layer_input)(step, x, per_layer), layer_scalar);
+    layers::add_normed(step, x, x, per_layer_input->norm, (*per_layer_input)(step, x, per_layer),
+                       layer_scalar);
 }
 
 }  // namespace lanner::models::gemma4
