@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "server/http_connection.h"
-#include "server/short_slices.h"
 
 namespace lanner::server {
 
@@ -124,10 +123,7 @@ void HttpServer::start() {
   parts_->work.emplace(parts_->io.get_executor());
   parts_->accept();
   for (int i = 0; i < parts_->options.threads; ++i)
-    parts_->threads.emplace_back([this] {
-      ask_for_short_slices();
-      parts_->io.run();
-    });
+    parts_->threads.emplace_back([this] { parts_->io.run(); });
 }
 
 void HttpServer::on_signal(std::function<void(int)> callback) {
