@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "text/unicode.h"
+
 namespace lanner::engine {
 
 void GrammarConstraint::fill_mask(std::span<std::uint64_t> mask) {
@@ -11,6 +13,37 @@ void GrammarConstraint::fill_mask(std::span<std::uint64_t> mask) {
   words_.resize(needed);
   matcher_.fill_mask(words_);
   std::copy_n(words_.begin(), mask.size(), mask.begin());
+}
+
+bool GrammarConstraint::accept(TokenId token) {
+  if (!matcher_.accept(token)) return false;
+  accepted_.push_back(token);
+  return true;
+}
+
+void GrammarConstraint::rollback(std::size_t tokens) {
+  matcher_.rollback(tokens);
+  accepted_.resize(accepted_.size() - tokens);
+}
+
+std::vector<TokenId> GrammarConstraint::forced() {
+  const std::string forced = matcher_.forced_text();
+  if (forced.empty()) return {};
+  const std::string before = accepted_.empty() ? std::string() : tokenizer_.token_bytes(accepted_.back());
+  const std::string text = before + forced;
+  if (text::find_invalid_utf8(text) != std::string::npos) return {};
+  std::vector<TokenId> ids = tokenizer_.encode(text, {.literal = {{0, text.size()}}});
+  if (!before.empty()) {
+    if (ids.front() != accepted_.back()) return {};
+    ids.erase(ids.begin());
+  }
+  if (!ids.empty()) ids.pop_back();
+
+  std::size_t allowed = 0;
+  while (allowed < ids.size() && matcher_.accept(ids[allowed])) ++allowed;
+  matcher_.rollback(allowed);
+  ids.resize(allowed);
+  return ids;
 }
 
 }  // namespace lanner::engine

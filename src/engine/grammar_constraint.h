@@ -6,22 +6,29 @@
 
 #include "engine/token_constraint.h"
 #include "text/grammar/matcher.h"
+#include "text/tokenizer.h"
 
 namespace lanner::engine {
 
 /// Holds an answer to a grammar.
 class GrammarConstraint final : public TokenConstraint {
  public:
-  explicit GrammarConstraint(std::shared_ptr<const text::grammar::Grammar> grammar)
-      : matcher_(std::move(grammar)) {}
+  /// `tokenizer` must outlive the constraint.
+  GrammarConstraint(std::shared_ptr<const text::grammar::Grammar> grammar, const text::Tokenizer& tokenizer)
+      : matcher_(std::move(grammar)), tokenizer_(tokenizer) {}
 
   void fill_mask(std::span<std::uint64_t> mask) override;
-  bool accept(TokenId token) override { return matcher_.accept(token); }
-  void rollback(std::size_t tokens) override { matcher_.rollback(tokens); }
-  std::vector<TokenId> forced() override { return {}; }
+  bool accept(TokenId token) override;
+  void rollback(std::size_t tokens) override;
+  /// The text the grammar leaves no choice about, in the tokenizer's own tokens. Its last token is left to
+  /// the model, which may prefer one that reaches further; so is a text that the tokenizer would not split
+  /// behind the token accepted last.
+  std::vector<TokenId> forced() override;
 
  private:
   text::grammar::Matcher matcher_;
+  const text::Tokenizer& tokenizer_;
+  std::vector<TokenId> accepted_;
   std::vector<std::uint64_t> words_;  ///< for masks with less room than the vocabulary
 };
 

@@ -8,7 +8,11 @@
 namespace lanner::engine {
 namespace {
 
-constexpr std::size_t kGrid = 64;
+// Decided tokens that a sequence may lack and still go into every step.
+constexpr std::size_t kFewTokens = 64;
+// Prompts share a step in pieces of so many rows. A piece goes into every step, so one must not take longer
+// than people's patience between two tokens; products of 8 rows are about as fast a row as those of more.
+constexpr std::size_t kPiece = 8;
 // A sequence that lost its caches so often keeps them, unless nothing else can give way.
 constexpr std::size_t kMostPreemptions = 3;
 // A prompt passed over so often comes next.
@@ -16,7 +20,7 @@ constexpr std::size_t kMostSkips = 8;
 
 /// Generating, or so near to it that its rows are few: it goes into every step.
 bool is_generating(const Sequence& sequence) {
-  return sequence.tokens().size() > sequence.prompt_size() && sequence.pending() <= kGrid;
+  return sequence.tokens().size() > sequence.prompt_size() && sequence.pending() <= kFewTokens;
 }
 
 }  // namespace
@@ -81,8 +85,8 @@ std::size_t Scheduler::prompt_share(std::size_t rows) const {
   std::size_t share = options_.max_step_tokens - std::min(options_.max_step_tokens, rows);
   const auto budget_ms = static_cast<double>(options_.inter_token_budget.count());
   if (rows > 0 && budget_ms > 0)
-    while (share > kGrid && cost_.predict_ms(rows + share) > budget_ms) share -= kGrid;
-  return std::max(share, kGrid);  // prompts never starve
+    while (share > kPiece && cost_.predict_ms(rows + share) > budget_ms) share -= kPiece;
+  return std::max(share, kPiece);  // prompts never starve
 }
 
 void Scheduler::plan_prompts(std::vector<StepWork>& works, std::size_t budget) {
@@ -99,7 +103,7 @@ void Scheduler::plan_prompts(std::vector<StepWork>& works, std::size_t budget) {
         prompts, [&](const Sequence* a, const Sequence* b) { return key(a) < key(b); });
     Sequence& sequence = **next;
     std::optional<StepWork> work = prompt_work(sequence, budget);
-    if (!work) break;  // less than a grid cell is left
+    if (!work) break;  // less than a piece is left
     prompts.erase(next);
     budget -= std::min(budget, work->rows());
     sequence.last_served = stats_.steps + 1;
@@ -115,7 +119,7 @@ std::optional<StepWork> Scheduler::prompt_work(Sequence& sequence, std::size_t m
   // Pieces end on the grid of pieces, where a checkpoint is wanted, and where the text ends.
   std::size_t end = std::min(tokens.size(), (begin / options_.prefill_chunk + 1) * options_.prefill_chunk);
   end = std::min(end, prefixes_.next_checkpoint(sequence, begin));
-  if (end - begin > most_rows) end = (begin + most_rows) / kGrid * kGrid;
+  if (end - begin > most_rows) end = (begin + most_rows) / kPiece * kPiece;
   if (end <= begin) return std::nullopt;
 
   StepWork work{.sequence = &sequence, .begin = begin};

@@ -28,7 +28,9 @@ engine::ConstraintFactory constraint_of(const ServedModel& served, const std::st
                                         const GrammarCache::Write& write) {
   try {
     const auto compiled = served.grammars->find(key, write);
-    return [compiled] { return std::make_unique<engine::GrammarConstraint>(compiled); };
+    return [compiled, model = served.model] {
+      return std::make_unique<engine::GrammarConstraint>(compiled, model->tokenizer());
+    };
   } catch (const RequestError&) {
     throw;
   } catch (const Error& error) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 
 #include "engine/chat_prompt.h"
@@ -60,7 +61,7 @@ Request ask(const LoadedModel& model, ThinkingSwitch thinking) {
 ConstraintFactory held_to(const LoadedModel& model, text::grammar::GrammarSource source) {
   auto grammar = std::make_shared<const text::grammar::Grammar>(
       std::move(source), test::grammar_vocabulary(model, model.tokenizer().vocab_size()));
-  return [grammar] { return std::make_unique<GrammarConstraint>(grammar); };
+  return [grammar, &model] { return std::make_unique<GrammarConstraint>(grammar, model.tokenizer()); };
 }
 
 ConstraintFactory held_to_schema(const LoadedModel& model) {
@@ -181,6 +182,40 @@ TEST_CASE("is_18: a required call comes behind the thought or ends it, with argu
         CHECK(output.content.empty());
         if (eagerness > 50) CHECK(got.end().usage.reasoning_tokens <= 2);
       }
+  });
+}
+
+TEST_CASE("text without a choice is written in the tokenizer's tokens and asks the model little") {
+  const std::string key = "what the fox saw beyond the old stone bridge that evening";
+  on_both_families([&](const LoadedModel& model, Engine& engine, const Marks&) {
+    Request request = ask(model, ThinkingSwitch::kOff);
+    request.constraint = held_to(
+        model, text::grammar::json_schema_grammar({{"type", "object"},
+                                                   {"properties", {{key, {{"enum", {"hens", "a lantern"}}}}}},
+                                                   {"required", {key}},
+                                                   {"additionalProperties", false}}));
+    collect(engine.require(request));  // now the prompt is known
+    const auto steps_before = engine.stats().steps;
+    const Collected got = collect(engine.require(request));
+    const auto steps = engine.stats().steps - steps_before;
+    REQUIRE_MESSAGE(!got.failure, got.failure->message);
+    CHECK(got.end().reason == FinishReason::kStop);
+    const auto answer = ordered_json::parse(got.choices[0].content());
+    CHECK((answer[key] == "hens" || answer[key] == "a lantern"));
+
+    const auto canonical = model.tokenizer().encode(key);
+    const auto inner = std::span(canonical).subspan(1, canonical.size() - 2);
+    CHECK(!std::ranges::search(got.tokens(), inner).empty());
+    CHECK(steps + inner.size() <= got.tokens().size() + 2);
+
+    request.top_logprobs = 2;
+    const Collected scored = collect(engine.require(request));
+    CHECK(scored.tokens() == got.tokens());
+    CHECK(scored.choices[0].logprobs.size() == got.tokens().size());
+    request.top_logprobs.reset();
+    request.draft_tokens = 4;
+    request.draft_rule = DraftRule::kFixed;
+    CHECK(collect(engine.require(request)).tokens() == got.tokens());
   });
 }
 

@@ -71,6 +71,7 @@ engine::SamplingOptions random_sampling(Dice& dice) {
 /// What random requests are made of.
 struct Material {
   std::size_t vocabulary;
+  const text::Tokenizer& tokenizer;
   std::vector<std::shared_ptr<const text::grammar::Grammar>> grammars;
 };
 
@@ -102,8 +103,9 @@ Plan random_plan(Dice& dice, const Material& material) {
   if (dice.chance(70)) request.draft_rule = engine::DraftRule::kFixed;
   if (dice.chance(20)) request.draft_source = random_guesses(vocabulary, dice.below(1000));
   if (dice.chance(35))
-    request.constraint = [grammar = material.grammars[dice.below(material.grammars.size())]] {
-      return std::make_unique<engine::GrammarConstraint>(grammar);
+    request.constraint = [grammar = material.grammars[dice.below(material.grammars.size())],
+                          &tokenizer = material.tokenizer] {
+      return std::make_unique<engine::GrammarConstraint>(grammar, tokenizer);
     };
   if (dice.chance(20)) request.thinking_budget = dice.below(8);
   request.form = dice.chance(50) ? engine::AnswerForm::kPlain : engine::AnswerForm::kChat;
@@ -201,7 +203,8 @@ SoakReport soak(const std::shared_ptr<const engine::LoadedModel>& model, const S
   crowded.cache_bytes = budget.needed_bytes(300) + budget.needed_bytes(150);
 
   const std::size_t vocabulary = usable_vocabulary(*model);
-  const Material material{vocabulary, test_grammars(grammar_vocabulary(*model, vocabulary))};
+  const Material material{vocabulary, model->tokenizer(),
+                          test_grammars(grammar_vocabulary(*model, vocabulary))};
   SoakReport report;
   std::vector<Plan> plans;
   std::vector<Collected> done;
