@@ -45,9 +45,10 @@ void print(const PerplexityOptions& options, const engine::Perplexity& result, c
 engine::Agreement compare_with_exact(const PerplexityOptions& options, const engine::LoadedModel& model,
                                      device::Stream& stream, const std::vector<TokenId>& ids,
                                      ProgressBar& bar) {
-  const engine::LoadedModel exact(
-      model.checkpoint().folder(),
-      {.isa = model.ops().isa, .compute = device::Compute::kExact, .kv_type = device::KvType::kF32});
+  const engine::LoadedModel exact(model.checkpoint().folder(), {.isa = model.ops().isa,
+                                                                .cuda = model.options().cuda,
+                                                                .compute = device::Compute::kExact,
+                                                                .kv_type = device::KvType::kF32});
   const InterruptWatch watch;
   return engine::measure_agreement(exact, model, stream, ids, options.chunk, [&](std::size_t done) {
     watch.check();

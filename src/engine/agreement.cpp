@@ -39,6 +39,7 @@ class ChunkRun {
  public:
   ChunkRun(const LoadedModel& model, device::Stream& stream, std::span<const TokenId> ids)
       : model_(model),
+        stream_(stream),
         arena_(*model.ops().memory),
         cache_(model.cache_spec(), cache::BlockPool(cache::BlockPool::kUnlimited, *model.ops().memory)),
         wanted_(ids.size()) {
@@ -48,14 +49,18 @@ class ChunkRun {
     hidden_ = model.model().forward(*step_);
   }
 
-  Tensor logits(std::size_t begin, std::size_t end) {
-    return model_.model().logits(
+  /// [end - begin, V], on the host.
+  std::vector<float> logits(std::size_t begin, std::size_t end) {
+    const ArenaScope scope(arena_);
+    const Tensor rows = model_.model().logits(
         *step_, hidden_.slice(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)));
+    const std::span<const float> values = model_.ops().host_floats(stream_, rows);
+    return {values.begin(), values.end()};
   }
-  Arena& arena() { return arena_; }
 
  private:
   const LoadedModel& model_;
+  device::Stream& stream_;
   Arena arena_;
   cache::SequenceCache cache_;
   std::vector<std::int32_t> wanted_;
@@ -76,16 +81,17 @@ Agreement measure_agreement(const LoadedModel& reference, const LoadedModel& oth
     ChunkRun expected(reference, stream, ids.subspan(begin, count));
     ChunkRun actual(other, stream, ids.subspan(begin, count));
     for (std::size_t row = 0; row < count; row += kLogitRows) {
-      const ArenaScope expected_scope(expected.arena());
-      const ArenaScope actual_scope(actual.arena());
       const std::size_t end = std::min(count, row + kLogitRows);
-      const Tensor p = expected.logits(row, end);
-      const Tensor q = actual.logits(row, end);
+      const std::vector<float> all_p = expected.logits(row, end);
+      const std::vector<float> all_q = actual.logits(row, end);
+      const std::size_t vocabulary = all_p.size() / (end - row);
       for (std::size_t i = 0; i < end - row; ++i) {
-        const double nats = divergence(p.row(i), q.row(i));
+        const std::span p = std::span(all_p).subspan(i * vocabulary, vocabulary);
+        const std::span q = std::span(all_q).subspan(i * vocabulary, vocabulary);
+        const double nats = divergence(p, q);
         result.total_divergence += nats;
         result.largest_divergence = std::max(result.largest_divergence, nats);
-        result.same_top += argmax(p.row(i)) == argmax(q.row(i)) ? 1 : 0;
+        result.same_top += argmax(p) == argmax(q) ? 1 : 0;
         ++result.predictions;
       }
     }
