@@ -66,7 +66,8 @@ web: ## build and test the chat page (needs Node.js; the program does not)
 	@npm run build --prefix web --silent
 	@tools/test_web
 
-install: build ## program, embedded models and shell completions under PREFIX=/usr/local (DESTDIR is respected)
+install: build ## program, library, embedded models and shell completions under PREFIX=/usr/local (DESTDIR is respected)
+	@tools/build_target release lanner_archive
 	@cmake --install build/release --prefix $(PREFIX)
 
 clean: ## remove build/

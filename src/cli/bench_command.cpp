@@ -9,6 +9,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
+#include "cli/machine_limits.h"
 #include "cli/model_loading.h"
 #include "cli/validators.h"
 #include "core/error.h"
@@ -151,7 +152,8 @@ void declare_bench(CLI::App& app, BenchArguments& arguments) {
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"md", "json"}));
   app.add_flag("--roofline", arguments.roofline,
-               "measure what the machine can read and multiply, and set every row in proportion");
+               "measure what the machine can read and multiply, keep it for lanner fit, and set every row in "
+               "proportion");
   app.add_flag("--cpu-time", arguments.processor_time,
                "count the processor's seconds, not the elapsed ones: for one thread on a busy machine");
   add_machine_options(app, arguments.model);
@@ -186,6 +188,8 @@ int bench_command(const BenchArguments& arguments, Console& console) {
     std::optional<device::Roofline> roofline;
     if (arguments.roofline) {
       roofline = measure_limits(model, stream, console.log);
+      if (arguments.limits && model.ops().cuda == nullptr)
+        write_machine_limits(*arguments.limits, {model.ops().isa, count}, *roofline);
       limits.push_back({{"threads", count},
                         {"read_bytes_per_second", roofline->read_bytes_per_second},
                         {"float_ops_per_second", roofline->float_ops_per_second},

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@ struct BenchArguments {
   std::string format = "md";
   bool roofline = false;
   bool processor_time = false;
+  std::optional<std::filesystem::path> limits = {};  ///< where measurements of this machine are kept
 };
 
 void declare_bench(CLI::App& app, BenchArguments& arguments);

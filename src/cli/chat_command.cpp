@@ -43,32 +43,11 @@ ChatSession::Next handle(ChatSession& session, const std::string& message, Conso
   }
 }
 
-}  // namespace
-
-void declare_chat(CLI::App& app, ChatOptions& options) {
-  add_folder(app, options.model);
-  add_chat_options(app, options.chat);
-  add_sampling_options(app, options.sampling);
-  add_machine_options(app, options.model);
-  add_kv_option(app, options.model, "as kv_config.json says, else bf16");
-  set_examples(
-      app,
-      "  lanner chat\n"
-      "  lanner chat FOLDER --system \"You are a pirate.\" --temp 0.7\n"
-      "  printf 'Hello\\nWhat did I say?\\n' | lanner chat FOLDER\n"
-      "In a chat: /help lists the commands; Ctrl-C stops an answer, twice at the prompt leaves; Ctrl-D\n"
-      "leaves. A line that ends in \\ goes on; \"\"\" begins and ends a block of lines.\n");
-}
-
-int chat_command(const ChatOptions& options, Console& console) {
-  require_utf8(options.chat.system, "--system");
-  const nlohmann::ordered_json tools = read_tools(options.chat);
-  const auto model = load_model(options.model, console);
-  refuse_media(options.chat, model->model().facts());
-  model->text().chat_template();  // a folder without one cannot chat: say so now
-  ChatSession session(options, model, tools, console);
+/// The conversation, to its end; returns the exit code.
+int talk(ChatSession& session, const ChatOptions& options, const engine::LoadedModel& model,
+         Console& console) {
   const auto reader = open_reader(options, console);
-  greet(*model, console);
+  greet(model, console);
   bool interrupted = false;
   for (;;) {
     const Line message = read_message(*reader, kPrompt);
@@ -87,6 +66,36 @@ int chat_command(const ChatOptions& options, Console& console) {
     if (next == ChatSession::Next::kLeave) return kExitOk;
     if (next == ChatSession::Next::kInterrupted && !console.terminal.in) return kExitInterrupted;
   }
+}
+
+}  // namespace
+
+void declare_chat(CLI::App& app, ChatOptions& options) {
+  add_folder(app, options.model);
+  add_chat_options(app, options.chat);
+  add_sampling_options(app, options.sampling);
+  add_prompt_cache_options(app, options.prompt_cache);
+  add_machine_options(app, options.model);
+  add_kv_option(app, options.model, "as kv_config.json says, else bf16");
+  set_examples(
+      app,
+      "  lanner chat\n"
+      "  lanner chat FOLDER --system \"You are a pirate.\" --temp 0.7\n"
+      "  printf 'Hello\\nWhat did I say?\\n' | lanner chat FOLDER\n"
+      "In a chat: /help lists the commands; Ctrl-C stops an answer, twice at the prompt leaves; Ctrl-D\n"
+      "leaves. A line that ends in \\ goes on; \"\"\" begins and ends a block of lines.\n");
+}
+
+int chat_command(const ChatOptions& options, Console& console) {
+  require_utf8(options.chat.system, "--system");
+  const nlohmann::ordered_json tools = read_tools(options.chat);
+  const auto model = load_model(options.model, console);
+  refuse_media(options.chat, model->model().facts());
+  model->text().chat_template();  // a folder without one cannot chat: say so now
+  ChatSession session(options, model, tools, console);
+  const int exit_code = talk(session, options, *model, console);
+  session.keep_prompt_cache();
+  return exit_code;
 }
 
 }  // namespace lanner::cli

@@ -7,6 +7,7 @@
 #include "cli/chat_arguments.h"
 #include "cli/console.h"
 #include "cli/model_arguments.h"
+#include "cli/prompt_cache.h"
 #include "cli/sampling_arguments.h"
 
 namespace lanner::cli {
@@ -15,6 +16,7 @@ struct ChatOptions {
   ModelArguments model = {};
   ChatArguments chat = {};
   SamplingArguments sampling = {};
+  PromptCacheArguments prompt_cache = {};
   std::optional<std::filesystem::path> history = {};  ///< file of the input history
 };
 

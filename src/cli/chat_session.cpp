@@ -82,7 +82,9 @@ ChatSession::ChatSession(const ChatOptions& options, std::shared_ptr<const engin
       tools_(std::move(tools)),
       system_(options.chat.system),
       thinking_(options.chat.thinking),
-      seed_(options.sampling.seed.value_or(random_seed())) {}
+      seed_(options.sampling.seed.value_or(random_seed())) {
+  load_prompt_cache(options.prompt_cache, engine_);
+}
 
 ChatSession::Next ChatSession::handle(const std::string& message) {
   if (!message.starts_with('/')) return ask(message);
@@ -145,11 +147,22 @@ std::size_t ChatSession::context() const {
   return options_.sampling.context > 0 ? std::min(whole, options_.sampling.context) : whole;
 }
 
-engine::ChatPrompt ChatSession::encode() const {
+text::ChatInput ChatSession::chat_input() const {
   text::ChatInput input{.tools = tools_, .thinking = thinking_};
   if (!system_.empty()) input.messages.push_back({{"role", "system"}, {"content", system_}});
   input.messages.insert(input.messages.end(), messages_.begin(), messages_.end());
-  return engine::encode_chat_prompt(model_->text(), input);
+  return input;
+}
+
+engine::ChatPrompt ChatSession::encode() const {
+  return engine::encode_chat_prompt(model_->text(), chat_input());
+}
+
+void ChatSession::keep_prompt_cache() {
+  if (options_.prompt_cache.file.empty() || messages_.empty()) return;
+  text::ChatInput history = chat_input();
+  history.generation_prompt = text::GenerationPrompt::kOmit;
+  save_prompt_cache(options_.prompt_cache, engine_, model_->text().encode_chat(history), console_);
 }
 
 ChatSession::Next ChatSession::answer() {

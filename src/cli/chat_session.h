@@ -29,6 +29,8 @@ class ChatSession {
 
   /// A message of the user or a /command. Throws Error; the conversation is then as before.
   Next handle(const std::string& message);
+  /// Keeps the caches of the conversation in the file that the user named, if any. Throws Error kIo.
+  void keep_prompt_cache();
   /// The conversation without the system prompt.
   const nlohmann::ordered_json& messages() const { return messages_; }
 
@@ -44,6 +46,7 @@ class ChatSession {
   void save(const std::string& file) const;
   void load(const std::string& file);
   void say(const std::string& text);
+  text::ChatInput chat_input() const;
   engine::ChatPrompt encode() const;
   std::size_t context() const;
 

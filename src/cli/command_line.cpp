@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/exit_code.h"
+#include "cli/machine_limits.h"
 
 namespace lanner::cli {
 namespace {
@@ -29,12 +30,13 @@ void CommandLine::add(const char* name, const char* summary, Options& options,
 CommandLine::CommandLine(const Environment& environment) {
   const ModelPlaces places{io::hub_folders(environment.hub), embedded_model_folders(environment)};
   for (ModelArguments* model :
-       {&run_.model, &chat_.model, &batch_.model, &info_.model, &tokenize_.model, &perplexity_.model,
-        &logits_.model, &quantize_.model, &synth_.model, &bench_.model, &serve_.model})
+       {&run_.model, &chat_.model, &batch_.model, &info_.model, &fit_.model, &tokenize_.model,
+        &perplexity_.model, &logits_.model, &quantize_.model, &synth_.model, &bench_.model, &serve_.model})
     model->places = places;
   for (ModelArguments* model : {&perplexity_.model, &logits_.model})  // they tell what a model is
     model->usual_compute = device::Compute::kExact;
   chat_.history = history_file(environment);
+  fit_.limits = bench_.limits = machine_limits_file(environment);
 
   app_.set_version_flag("--version", "lanner " LANNER_VERSION, "print the version");
   app_.set_help_flag("-h,--help", "print this text");
@@ -46,6 +48,7 @@ CommandLine::CommandLine(const Environment& environment) {
   add("batch", "answer every line of a file", batch_, declare_batch, batch_command);
   add("serve", "answer HTTP clients of the OpenAI and Anthropic APIs", serve_, declare_serve, serve_command);
   add("info", "what is in a checkpoint", info_, declare_info, info_command);
+  add("fit", "whether a model fits in memory, for how many users, how fast", fit_, declare_fit, fit_command);
   add("tokenize", "text to token ids and back", tokenize_, declare_tokenize, tokenize_command);
   add("perplexity", "how well a model predicts a text", perplexity_, declare_perplexity, perplexity_command);
   add("logits", "write logits and hidden states of given tokens", logits_, declare_logits, logits_command);

@@ -11,6 +11,7 @@
 #include "cli/chat_command.h"
 #include "cli/completion_command.h"
 #include "cli/environment.h"
+#include "cli/fit_command.h"
 #include "cli/info_command.h"
 #include "cli/logits_command.h"
 #include "cli/perplexity_command.h"
@@ -48,6 +49,7 @@ class CommandLine {
   ChatOptions chat_;
   BatchOptions batch_;
   InfoOptions info_;
+  FitOptions fit_;
   TokenizeOptions tokenize_;
   PerplexityOptions perplexity_;
   LogitsOptions logits_;

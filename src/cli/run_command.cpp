@@ -8,19 +8,20 @@
 #include "cli/answer_reader.h"
 #include "cli/exit_code.h"
 #include "cli/model_loading.h"
+#include "engine/chat_prompt.h"
 #include "io/json.h"
 
 namespace lanner::cli {
 namespace {
 
-std::vector<TokenId> encode_prompt(const RunOptions& options, const engine::LoadedModel& model,
-                                   const std::string& text, const nlohmann::ordered_json& tools) {
-  if (options.raw) return model.encode_plain(text);
+engine::ChatPrompt encode_prompt(const RunOptions& options, const engine::LoadedModel& model,
+                                 const std::string& text, const nlohmann::ordered_json& tools) {
+  if (options.raw) return {model.encode_plain(text), {}};
   text::ChatInput input{.tools = tools, .thinking = options.chat.thinking};
   if (!options.chat.system.empty())
     input.messages.push_back({{"role", "system"}, {"content", options.chat.system}});
   input.messages.push_back({{"role", "user"}, {"content", text}});
-  return model.text().encode_chat(input);
+  return engine::encode_chat_prompt(model.text(), input);
 }
 
 io::Json as_json(const ReadAnswer& answer, const engine::LoadedModel& model, std::uint64_t seed) {
@@ -39,6 +40,7 @@ io::Json as_json(const ReadAnswer& answer, const engine::LoadedModel& model, std
           {"finish_reason", finish_name(answer.finish_reason)},
           {"seed", seed},
           {"prompt_tokens", statistics.prompt_tokens},
+          {"cached_tokens", statistics.timings.cached_tokens},
           {"generated_tokens", statistics.timings.generated_tokens},
           {"timings",
            {{"load_seconds", statistics.load_seconds},
@@ -70,12 +72,14 @@ void declare_run(CLI::App& app, RunOptions& options) {
   app.add_flag("--json", options.json, "print one JSON object at the end instead of streaming");
   add_chat_options(app, options.chat);
   add_sampling_options(app, options.sampling);
+  add_prompt_cache_options(app, options.prompt_cache);
   add_machine_options(app, options.model);
   add_kv_option(app, options.model, "as kv_config.json says, else bf16");
   set_examples(app,
                "  lanner run -p \"Tell me a fairy tale.\"\n"
                "  lanner run FOLDER -p \"Hello\" --temp 0 -n 100 --json\n"
                "  lanner run org/name -f question.txt --system \"Answer in one sentence.\" --no-think\n"
+               "  lanner run FOLDER -f long.txt --prompt-cache long.state\n"
                "  echo \"Once upon a time\" | lanner run FOLDER --raw -n 200 --seed 7\n");
 }
 
@@ -90,18 +94,26 @@ int run_command(const RunOptions& options, Console& console) {
 
   const engine::SamplingOptions sampling =
       sampling_options(options.sampling, model->defaults(), model->tokenizer().vocab_size(), random_seed());
-  engine::Request request =
-      answer_request(options.sampling, encode_prompt(options, *model, text, tools), *model);
+  const engine::ChatPrompt prompt = encode_prompt(options, *model, text, tools);
+  engine::Request request = answer_request(options.sampling, prompt.ids, *model);
+  if (!options.prompt_cache.file.empty() && prompt.ids.size() > 1) {
+    request.checkpoints = prompt.checkpoints;
+    // All but the last token: that one must be computed for there to be an answer.
+    request.checkpoints.push_back({.tokens = prompt.ids.size() - 1});
+  }
   request.sampling = sampling;
   request.form = options.raw ? engine::AnswerForm::kPlain : engine::AnswerForm::kChat;
   request.tools = tools;
   engine::Engine engine(model, engine_options(options.model, options.sampling));
+  load_prompt_cache(options.prompt_cache, engine);
   AnswerPrinter printer(console, options.chat.display);
   ReadAnswer answer = read_answer(engine, std::move(request), options.json ? nullptr : &printer, console);
   answer.statistics.load_seconds = load_seconds;
 
   if (options.json) console.out << as_json(answer, *model, sampling.seed).dump() << '\n';
   console.log << remarks(options, answer, console.terminal);
+  save_prompt_cache(options.prompt_cache, engine, std::span(prompt.ids).first(prompt.ids.size() - 1),
+                    console);
   console.log << statistics_line(answer.statistics) << fmt::format("; load {:.0f} ms", 1000 * load_seconds);
   if (sampling.temperature > 0) console.log << "; seed " << sampling.seed;
   console.log << '\n' << std::flush;

@@ -4,6 +4,7 @@
 #include "cli/chat_arguments.h"
 #include "cli/console.h"
 #include "cli/model_arguments.h"
+#include "cli/prompt_cache.h"
 #include "cli/prompt_source.h"
 #include "cli/sampling_arguments.h"
 
@@ -14,6 +15,7 @@ struct RunOptions {
   PromptSource prompt = {};
   ChatArguments chat = {};
   SamplingArguments sampling = {};
+  PromptCacheArguments prompt_cache = {};
   bool raw = false;
   bool json = false;
 };

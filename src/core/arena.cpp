@@ -26,7 +26,13 @@ void* Arena::allocate(std::size_t size_bytes) {
   }
   void* memory = blocks_[block_].data() + used_bytes_;
   used_bytes_ += bytes;
+  live_bytes_ += bytes;
+  peak_bytes_ = std::max(peak_bytes_, live_bytes_);
   return memory;
+}
+
+void Arena::reserve(std::size_t size_bytes) {
+  if (blocks_.empty() && size_bytes > 0) blocks_.emplace_back(round_up(size_bytes), *memory_);
 }
 
 Tensor Arena::floats(const Shape& shape) {

@@ -16,7 +16,8 @@ class Arena {
   /// A position to rewind to.
   struct Mark {
     std::size_t block = 0;
-    std::size_t used_bytes = 0;
+    std::size_t used_bytes = 0;  ///< of that block
+    std::size_t live_bytes = 0;  ///< of all blocks
   };
 
   /// Takes its blocks from `memory`, which must outlive it.
@@ -29,12 +30,17 @@ class Arena {
   /// Uninitialised float tensor.
   Tensor floats(const Shape& shape);
 
-  Mark mark() const { return {block_, used_bytes_}; }
+  Mark mark() const { return {block_, used_bytes_, live_bytes_}; }
   void rewind(Mark mark) {
     block_ = mark.block;
     used_bytes_ = mark.used_bytes;
+    live_bytes_ = mark.live_bytes;
   }
   void reset() { rewind({}); }
+  /// Takes one block of this size now, when there is none yet: steps that need no more stay in it.
+  void reserve(std::size_t size_bytes);
+  /// The most that was ever allocated at once, roundings included.
+  std::size_t peak_bytes() const { return peak_bytes_; }
   /// Bytes held from the system.
   std::size_t capacity_bytes() const;
 
@@ -43,6 +49,8 @@ class Arena {
   std::vector<Buffer> blocks_;
   std::size_t block_ = 0;
   std::size_t used_bytes_ = 0;
+  std::size_t live_bytes_ = 0;
+  std::size_t peak_bytes_ = 0;
 };
 
 /// Rewinds an arena to where it was when the scope began.

@@ -12,8 +12,21 @@ using kernels::AttentionArgs;
 using kernels::kAttentionRowTile;
 using kernels::kAttentionSegment;
 
-std::size_t tiles_of(const AttentionArgs& args) {
-  return (args.rows + kAttentionRowTile - 1) / kAttentionRowTile;
+std::size_t tiles_of(std::size_t rows) { return (rows + kAttentionRowTile - 1) / kAttentionRowTile; }
+
+/// The segments of the keys that different threads take.
+struct Split {
+  std::size_t first = 0;
+  std::size_t count = 0;  ///< 0: every thread goes through all keys of its rows
+};
+
+/// Of one of `calls` calls: for a few rows over many keys.
+Split split_of(const AttentionCall& call, std::size_t calls, std::size_t threads) {
+  const auto first = static_cast<std::size_t>(std::ranges::min(call.key_begin)) / kAttentionSegment;
+  const auto last = static_cast<std::size_t>(std::ranges::max(call.key_end) - 1) / kAttentionSegment;
+  const std::size_t tiles = tiles_of(static_cast<std::size_t>(call.q.shape[0]));
+  const bool few_items = tiles * call.kv_heads * calls < 2 * threads;
+  return threads > 1 && few_items && last > first ? Split{first, last - first + 1} : Split{};
 }
 
 /// One item of work: a tile of rows times some of the query heads that share a key head.
@@ -25,7 +38,7 @@ class Items {
         heads_(heads_per_item),
         parts_((group_ + heads_ - 1) / heads_) {}
 
-  std::size_t count() const { return tiles_of(args_) * args_.kv_heads * parts_; }
+  std::size_t count() const { return tiles_of(args_.rows) * args_.kv_heads * parts_; }
 
   void run(kernels::AttentionFn* kernel, const AttentionArgs& args, std::size_t item) const {
     const std::size_t row = item / (args_.kv_heads * parts_) * kAttentionRowTile;
@@ -58,7 +71,7 @@ void attend_whole(Stream& stream, std::span<const AttentionArgs> calls) {
   std::vector<std::size_t> first;  // item at which each call begins
   std::size_t count = 0;
   for (const AttentionArgs& args : calls) {
-    const std::size_t others = tiles_of(args) * args.kv_heads * calls.size();
+    const std::size_t others = tiles_of(args.rows) * args.kv_heads * calls.size();
     items.emplace_back(args, heads_per_item(args, others, std::max(others, wanted)));
     first.push_back(count);
     count += items.back().count();
@@ -71,19 +84,16 @@ void attend_whole(Stream& stream, std::span<const AttentionArgs> calls) {
   });
 }
 
-/// Segments of the keys on different threads, then their sum: for a few rows over many keys.
-void attend_split(Stream& stream, AttentionArgs args, std::size_t first_segment, std::size_t segments) {
-  const std::size_t partial_floats =
-      args.rows * args.q_heads * (args.head_dim + kernels::kAttentionPartialExtra);
-  args.partials = {
-      .memory = reinterpret_cast<float*>(stream.shared_scratch(segments * partial_floats * sizeof(float))),
-      .first_segment = first_segment,
-      .segments = segments};
-  const std::size_t others = segments * tiles_of(args) * args.kv_heads;
+/// Segments of the keys on different threads, then their sum.
+void attend_split(Stream& stream, AttentionArgs args, const Split& split, std::size_t scratch_bytes) {
+  args.partials = {.memory = reinterpret_cast<float*>(stream.shared_scratch(scratch_bytes)),
+                   .first_segment = split.first,
+                   .segments = split.count};
+  const std::size_t others = split.count * tiles_of(args.rows) * args.kv_heads;
   const Items items(args, heads_per_item(args, others, static_cast<std::size_t>(stream.pool().threads())));
-  stream.pool().each(segments * items.count(), [&](std::size_t item, int thread) {
+  stream.pool().each(split.count * items.count(), [&](std::size_t item, int thread) {
     AttentionArgs mine = args;
-    mine.segment = first_segment + item / items.count();
+    mine.segment = split.first + item / items.count();
     mine.scratch = stream.scratch(thread, kernels::attention_scratch_floats(args.kv.type, args.head_dim));
     items.run(stream.kernels().attention_segment, mine, item % items.count());
   });
@@ -133,16 +143,21 @@ AttentionArgs checked_args(const AttentionCall& call) {
 
 }  // namespace
 
+AttentionScratch attention_scratch(const AttentionCall& call, std::size_t calls, std::size_t threads) {
+  const std::size_t partial_floats = static_cast<std::size_t>(call.q.element_count()) / call.q.columns() *
+                                     (call.q.columns() + kernels::kAttentionPartialExtra);
+  return {.shared_bytes = split_of(call, calls, threads).count * partial_floats * sizeof(float),
+          .thread_floats = kernels::attention_scratch_floats(call.kv.type, call.q.columns())};
+}
+
 void attention(Stream& stream, std::span<const AttentionCall> calls) {
   const auto threads = static_cast<std::size_t>(stream.pool().threads());
   std::vector<AttentionArgs> whole;
   for (const AttentionCall& call : calls) {
     const AttentionArgs args = checked_args(call);
-    const auto first = static_cast<std::size_t>(std::ranges::min(call.key_begin)) / kAttentionSegment;
-    const auto last = static_cast<std::size_t>(std::ranges::max(call.key_end) - 1) / kAttentionSegment;
-    const bool few_items = tiles_of(args) * call.kv_heads * calls.size() < 2 * threads;
-    if (threads > 1 && few_items && last > first)
-      attend_split(stream, args, first, last - first + 1);
+    const Split split = split_of(call, calls.size(), threads);
+    if (split.count > 0)
+      attend_split(stream, args, split, attention_scratch(call, calls.size(), threads).shared_bytes);
     else
       whole.push_back(args);
   }

@@ -28,33 +28,27 @@ void embed(Stream& stream, const Tensor& out, const Matrix& table, std::span<con
 
 namespace {
 
-// Up to here every thread rounds all rows for itself: cheaper than a barrier.
-constexpr std::size_t kOwnRows = 4;
-// Outputs of gate and up that one thread forms at a time, small enough to stay in its cache.
-constexpr std::size_t kGatedUnits = 8;
-
 /// Runs body(input, begin, end, scratch) over parts of [0, units), with the input rounded to int8 where
 /// needed. scratch holds own_floats of the body's own and the float kernels' scratch behind them.
 template <typename Body>
 void run_units(Stream& stream, const ProjectionInput& input, std::size_t units, std::size_t own_floats,
                Body&& body) {
-  const bool own = input.rows() <= kOwnRows;
+  const ProjectionScratch needed = projection_scratch(input, own_floats);
+  const bool own = needed.shared_bytes == 0 && input.size_bytes() != 0;
   ProjectionInput shared = input;
-  const std::size_t bytes = input.size_bytes();
-  if (!own && bytes != 0) {
-    shared.place(stream.shared_scratch(bytes));
+  if (needed.shared_bytes != 0) {
+    shared.place(stream.shared_scratch(needed.shared_bytes));
     stream.pool().split(input.rows(), 1,
                         [&](std::size_t begin, std::size_t end, int) { shared.quantize(begin, end); });
   }
-  const std::size_t input_floats = own ? (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * 16 : 0;
   stream.pool().split(units, 1, [&](std::size_t begin, std::size_t end, int thread) {
     ProjectionInput mine = shared;
-    float* scratch = stream.scratch(thread, input_floats + own_floats);
-    if (own && bytes != 0) {
+    float* scratch = stream.scratch(thread, needed.thread_floats);
+    if (own) {
       mine.place(reinterpret_cast<std::byte*>(scratch));
       mine.quantize(0, mine.rows());
     }
-    body(mine, begin, end, scratch + input_floats);
+    body(mine, begin, end, scratch + (needed.thread_floats - own_floats));
   });
 }
 
@@ -102,7 +96,7 @@ void gated_linear(Stream& stream, const Tensor& out, const Matrix& gate, const M
   const ProjectionInput input(x.floats().data(), x.rows(), x.columns(), matrices);
   constexpr std::size_t kWidth = kGatedUnits * kUnitOutputs;
   const std::size_t up_floats = x.rows() * kWidth;
-  run_units(stream, input, units_of(gate), up_floats + kernels::linear_scratch_floats(x.columns()),
+  run_units(stream, input, units_of(gate), gated_scratch_floats(x.rows(), x.columns()),
             [&](const ProjectionInput& mine, std::size_t begin, std::size_t end, float* scratch) {
               float* const ups = scratch;
               for (std::size_t unit = begin; unit < end; unit += kGatedUnits) {

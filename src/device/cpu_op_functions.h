@@ -28,6 +28,13 @@ void softcap(Stream&, const Tensor& out, const Tensor& x, float cap);
 void linear(Stream&, std::span<const LinearCall> calls, const Tensor& x);
 void gated_linear(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
                   GatedActivation kind);
+/// Scratch of attention() for one of `calls` calls.
+struct AttentionScratch {
+  std::size_t shared_bytes = 0;   ///< partial results of segments, when threads share the keys
+  std::size_t thread_floats = 0;  ///< of each thread
+};
+AttentionScratch attention_scratch(const AttentionCall& call, std::size_t calls, std::size_t threads);
+
 void write_kv(Stream&, std::span<const KvWrite> writes);
 void attention(Stream&, std::span<const AttentionCall> calls);
 void causal_conv(Stream&, std::span<const CausalConvCall> calls, const Tensor& w);

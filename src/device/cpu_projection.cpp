@@ -80,4 +80,12 @@ void ProjectionInput::multiply(const Matrix& w, std::size_t unit_begin, std::siz
                                                           .scratch = scratch});
 }
 
+ProjectionScratch projection_scratch(const ProjectionInput& input, std::size_t own_floats) {
+  const std::size_t bytes = input.size_bytes();
+  if (input.rows() > kOwnRows) return {.shared_bytes = bytes, .thread_floats = own_floats};
+  const std::size_t input_floats =
+      (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * (Buffer::kAlignment / sizeof(float));
+  return {.shared_bytes = 0, .thread_floats = input_floats + own_floats};
+}
+
 }  // namespace lanner::device::cpu

@@ -57,4 +57,24 @@ class ProjectionInput {
   std::array<Quantized, kGroups.size()> quantized_{};
 };
 
+/// Scratch of products of one input.
+struct ProjectionScratch {
+  std::size_t shared_bytes = 0;   ///< the input in int8, when one copy serves all threads
+  std::size_t thread_floats = 0;  ///< of each thread
+};
+
+// Up to here every thread rounds all rows for itself: cheaper than a barrier.
+inline constexpr std::size_t kOwnRows = 4;
+
+/// own_floats: what a thread needs besides the input.
+ProjectionScratch projection_scratch(const ProjectionInput& input, std::size_t own_floats);
+
+// Outputs of gate and up that one thread forms at a time, small enough to stay in its cache.
+inline constexpr std::size_t kGatedUnits = 8;
+
+/// The own_floats of gated_linear().
+inline std::size_t gated_scratch_floats(std::size_t rows, std::size_t columns) {
+  return rows * kGatedUnits * kUnitOutputs + kernels::linear_scratch_floats(columns);
+}
+
 }  // namespace lanner::device::cpu

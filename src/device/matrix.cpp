@@ -61,6 +61,11 @@ void Matrix::pack(Isa isa, ThreadPool& pool) {
     packed_ = std::make_shared<const PackedMatrix>(view_, isa, pool);
 }
 
+void Matrix::plan_packed(Isa isa) {
+  if (kernels::is_packable(view_.spec) && kernels::has_fast_int8(isa))
+    packed_ = std::make_shared<const PackedMatrix>(PackedMatrix::planned(view_, isa));
+}
+
 void Matrix::set_tiled(std::shared_ptr<const TiledMatrix> tiled) {
   tiled_ = std::move(tiled);
   view_.data = view_.scales = view_.biases = nullptr;

@@ -42,6 +42,8 @@ class Matrix {
   /// Interleaves the weight for int8 activations where its format and the instruction set allow; products use
   /// that form from then on, look-ups the original.
   void pack(Isa isa, ThreadPool& pool);
+  /// What pack() would do, without the memory: to plan with.
+  void plan_packed(Isa isa);
 
   /// Takes a form for a GPU's tensor cores in place of the checkpoint's, which is let go.
   void set_tiled(std::shared_ptr<const TiledMatrix> tiled);

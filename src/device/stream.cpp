@@ -23,4 +23,10 @@ std::byte* Stream::shared_scratch(std::size_t size_bytes) {
   return shared_scratch_.data();
 }
 
+std::size_t Stream::scratch_bytes() const {
+  std::size_t total = shared_scratch_.size_bytes();
+  for (const Buffer& buffer : scratch_) total += buffer.size_bytes();
+  return total;
+}
+
 }  // namespace lanner::device

@@ -30,6 +30,8 @@ class Stream {
   float* scratch(int thread, std::size_t floats);
   /// The same, shared by the threads of one operation.
   std::byte* shared_scratch(std::size_t size_bytes);
+  /// Bytes of both.
+  std::size_t scratch_bytes() const;
 
  private:
   Stream(CudaDevice* cuda, const CpuKernels& kernels, int threads);

@@ -2,43 +2,39 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
-#include "cache/sequence_cache.h"
+#include "engine/sequence_memory.h"
 
 namespace lanner::engine {
 
-/// Bytes that the caches of sequences take, and what is left of the memory set aside for them.
+/// What is promised to running sequences of the memory set aside for what they keep between steps.
 class CacheBudget {
  public:
-  /// step_rows: the most rows one forward appends to a sequence.
-  CacheBudget(const cache::CacheSpec& spec, std::size_t step_rows, std::size_t total_bytes);
+  CacheBudget(const SequenceMemory& memory, std::size_t total_bytes)
+      : memory_(memory), total_bytes_(total_bytes) {}
 
-  /// Bytes of one sequence's caches when it has `tokens` tokens, at most.
-  std::size_t needed_bytes(std::size_t tokens) const;
+  /// Bytes of one sequence's caches, at most.
+  std::size_t needed_bytes(const SequenceSize& size) const { return memory_.bytes(size); }
   /// The longest sequence that fits in all of the memory; at most `tokens`.
-  std::size_t longest_fitting(std::size_t tokens) const;
+  std::size_t longest_fitting(std::size_t tokens) const {
+    return memory_.longest_fitting(tokens, total_bytes_);
+  }
   std::size_t total_bytes() const { return total_bytes_; }
   std::size_t reserved_bytes() const { return reserved_bytes_; }
 
-  /// Changes a sequence's reservation from `before` to `after` tokens (0 = none). False, and no change, when
-  /// the memory does not hold it beside `other_bytes`.
-  bool reserve(std::size_t before, std::size_t after, std::size_t other_bytes);
+  /// Changes a sequence's reservation from `before` to `after`. False, and no change, when the memory does
+  /// not hold it beside `other_bytes`.
+  bool reserve(const SequenceSize& before, const SequenceSize& after, std::size_t other_bytes);
   /// Whether reserve() could succeed with nothing beside.
-  bool could_reserve(std::size_t before, std::size_t after) const {
+  bool could_reserve(const SequenceSize& before, const SequenceSize& after) const {
     return reserved_bytes_ - needed_bytes(before) + needed_bytes(after) <= total_bytes_;
   }
-  void release(std::size_t tokens);
+  void release(const SequenceSize& size) { reserved_bytes_ -= needed_bytes(size); }
 
  private:
-  cache::CacheSpec spec_;
-  std::size_t step_rows_;
+  SequenceMemory memory_;
   std::size_t total_bytes_;
   std::size_t reserved_bytes_ = 0;
 };
-
-/// Memory that caches may take on this machine: most of what is available now, less what the control group
-/// denies.
-std::size_t default_cache_bytes();
 
 }  // namespace lanner::engine

@@ -12,6 +12,7 @@
 #include "engine/engine_inbox.h"
 #include "engine/request_channel.h"
 #include "engine/scheduler.h"
+#include "engine/state_file.h"
 #include "io/mapped_file.h"
 
 namespace lanner::engine {
@@ -124,22 +125,33 @@ RequestHandle Engine::require(Request request) {
   return std::move(std::get<RequestHandle>(result));
 }
 
-std::size_t Engine::restore_state(const std::filesystem::path& file) {
-  const io::MappedFile mapped(file);
-  (void)xxhash64(mapped.bytes());  // so that the engine does not wait for the disk
-  const auto task = std::make_shared<std::packaged_task<std::size_t()>>(
-      [&] { return scheduler_->restore(mapped.bytes(), file.filename().string()); });
-  std::future<std::size_t> tokens = task->get_future();
+std::size_t Engine::between_steps(std::function<std::size_t()> body) {
+  const auto task = std::make_shared<std::packaged_task<std::size_t()>>(std::move(body));
+  std::future<std::size_t> result = task->get_future();
   {
     const std::lock_guard lock(inbox_->mutex);
     if (inbox_->state == EngineState::kStopped)
-      throw Error(ErrorKind::kInvalidArgument, "the engine has stopped, it takes no state");
+      throw Error(ErrorKind::kInvalidArgument, "the engine has stopped: it takes and gives no state");
     inbox_->tasks.emplace_back([task] { (*task)(); });
     inbox_->has_news = true;
   }
   inbox_->wake.notify_one();
-  return tokens.get();
+  return result.get();
 }
+
+std::size_t Engine::restore_state(const std::filesystem::path& file) {
+  const io::MappedFile mapped(file);
+  (void)xxhash64(mapped.bytes());  // so that the engine does not wait for the disk
+  return between_steps([&] { return scheduler_->restore(mapped.bytes(), file.filename().string()); });
+}
+
+std::size_t Engine::save_prefix(const std::filesystem::path& file, std::span<const TokenId> ids) {
+  return between_steps([&] { return scheduler_->save_prefix(file, ids); });
+}
+
+const MemoryPlan& Engine::plan() const { return scheduler_->plan(); }
+
+std::size_t Engine::cache_budget_bytes() const { return scheduler_->budget().total_bytes(); }
 
 EngineStats Engine::stats() const {
   const std::lock_guard lock(inbox_->mutex);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <variant>
@@ -15,6 +16,7 @@
 #include "engine/engine_stats.h"
 #include "engine/event.h"
 #include "engine/loaded_model.h"
+#include "engine/memory_plan.h"
 #include "engine/request.h"
 
 namespace lanner::engine {
@@ -89,16 +91,25 @@ class Engine {
   /// how many tokens. Waits for a moment between two steps. Throws as load_state(); Error kOutOfMemory when
   /// the memory for prefixes does not hold it; kInvalidArgument when the engine has stopped.
   std::size_t restore_state(const std::filesystem::path& file);
+  /// Writes the longest beginning of `ids` that is known as a state file; → its tokens, 0 when none is known
+  /// and nothing was written. Throws Error kIo, and as restore_state() when the engine has stopped.
+  std::size_t save_prefix(const std::filesystem::path& file, std::span<const TokenId> ids);
 
   EngineStats stats() const;
   const LoadedModel& model() const { return *model_; }
   const EngineOptions& options() const { return options_; }
+  /// What admission goes by.
+  const MemoryPlan& plan() const;
+  /// Bytes set aside for the caches of sequences and the prefix store.
+  std::size_t cache_budget_bytes() const;
   /// Takes no more requests, lets the running ones finish for at most `patience`, then cancels them. True
   /// when nothing had to be cancelled.
   bool drain(std::chrono::milliseconds patience);
 
  private:
   void work();
+  /// Runs `body` on the engine's thread and waits for it.
+  std::size_t between_steps(std::function<std::size_t()> body);
 
   std::shared_ptr<const LoadedModel> model_;
   const EngineOptions options_;

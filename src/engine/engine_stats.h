@@ -19,6 +19,7 @@ struct EngineStats {
   std::size_t cache_total_bytes = 0;  ///< for them and the prefix store
   std::size_t used_bytes = 0;         ///< in blocks of caches and snapshots, each counted once
   std::size_t peak_bytes = 0;         ///< the most of it so far
+  std::size_t workspace_bytes = 0;    ///< that steps have taken beside caches, on the host
   cache::PrefixStoreStats prefixes;
 
   std::uint64_t steps = 0;

@@ -14,24 +14,24 @@ std::unique_ptr<models::Model> load_model(const io::Checkpoint& checkpoint, cons
   return models::load_model(checkpoint, {.ops = ops, .compute = options.compute, .pool = pool});
 }
 
+}  // namespace
+
 cache::CacheSpec cache_spec(const io::Checkpoint& checkpoint, const models::Model& model,
-                            const LoadOptions& options) {
+                            std::optional<device::KvType> kv_type) {
   cache::CacheSpec spec{.layers = model.cache_layers()};
-  if (options.kv_type)
-    spec.kv_type = *options.kv_type;
+  if (kv_type)
+    spec.kv_type = *kv_type;
   else
     spec.layer_kv_types = read_kv_config(checkpoint, spec.layers);
   return spec;
 }
-
-}  // namespace
 
 LoadedModel::LoadedModel(const std::filesystem::path& folder, const LoadOptions& options)
     : checkpoint_(folder),
       options_(options),
       ops_(options.cuda ? device::cuda_ops(*options.cuda) : device::cpu_ops(options.isa)),
       model_(load_model(checkpoint_, ops_, options)),
-      cache_spec_(lanner::engine::cache_spec(checkpoint_, *model_, options)),
+      cache_spec_(lanner::engine::cache_spec(checkpoint_, *model_, options.kv_type)),
       text_(folder),
       defaults_(read_generation_defaults(checkpoint_, text_.tokenizer())) {}
 

@@ -54,4 +54,9 @@ class LoadedModel {
   GenerationDefaults defaults_;
 };
 
+/// How the layers of a model store keys and values: all as `kv_type`; without one as kv_config.json says,
+/// bfloat16 where it says nothing. Throws as read_kv_config().
+cache::CacheSpec cache_spec(const io::Checkpoint& checkpoint, const models::Model& model,
+                            std::optional<device::KvType> kv_type);
+
 }  // namespace lanner::engine

@@ -81,6 +81,14 @@ std::size_t PrefixReuse::restore(std::span<const std::byte> file, std::string_vi
   return state.ids.size();
 }
 
+std::size_t PrefixReuse::save(const std::filesystem::path& file, std::span<const TokenId> ids) {
+  const std::optional<cache::SequenceCache> found = store_.find(key_, ids, ids.size()).cache;
+  if (!found) return 0;
+  save_state(file, key_,
+             {.ids = ids.first(found->length()), .sequence = *found, .memory = *model_.ops().memory});
+  return found->length();
+}
+
 void PrefixReuse::insert(const Sequence& sequence, CheckpointClass kind) {
   store_.insert(key_, sequence.tokens().first(sequence.computed()), *sequence.cache, kind);
 }

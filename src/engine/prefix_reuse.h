@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -35,6 +36,8 @@ class PrefixReuse {
   /// Stores a state file's snapshot as lasting as a system prompt; → its tokens. Throws as parse_state(), and
   /// Error kOutOfMemory when the store does not hold it.
   std::size_t restore(std::span<const std::byte> file, std::string_view source, const cache::BlockPool& pool);
+  /// Writes the longest snapshot of a beginning of `ids`; → its tokens, 0 when there is none.
+  std::size_t save(const std::filesystem::path& file, std::span<const TokenId> ids);
 
   bool evict_one() { return store_.evict_one(); }
   std::size_t size_bytes() const { return store_.size_bytes(); }

@@ -9,6 +9,12 @@ namespace {
 
 double seconds(Ticket::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
+/// What is left for caches on this machine; the model's own memory is taken already.
+std::size_t bytes_for_caches(const MemoryPlan& plan, std::size_t users) {
+  const std::size_t others = plan.weights().mapped_bytes + plan.step_bytes(users);
+  return usable_bytes() - std::min(usable_bytes(), others);
+}
+
 }  // namespace
 
 bool is_more_urgent(const Sequence& a, const Sequence& b) {
@@ -24,11 +30,15 @@ Scheduler::Scheduler(const LoadedModel& model, const EngineOptions& options)
       options_(options),
       sequence_model_(model),
       cache_spec_(model.cache_spec()),
-      budget_(cache_spec_, options.max_step_tokens,
-              options.cache_bytes ? *options.cache_bytes : default_cache_bytes()),
+      plan_(model.model(), model.ops(), cache_spec_,
+            {.rows = options.max_step_tokens,
+             .wanted = options.max_sequences,
+             .context = model.model().facts().context,
+             .threads = options.threads}),
+      budget_(plan_.sequence(), options.cache_bytes.value_or(bytes_for_caches(plan_, options.max_sequences))),
       pool_(cache::BlockPool::kUnlimited, *model.ops().memory),
       prefixes_(model, options, options.prefix_bytes.value_or(budget_.total_bytes() / 2)),
-      runner_(model, options.threads) {}
+      runner_(model, options.threads, plan_.workspace().arena_bytes(options.max_sequences)) {}
 
 void Scheduler::add(const std::shared_ptr<Ticket>& ticket) {
   const std::size_t choices = std::max<std::size_t>(ticket->request.choices, 1);
@@ -46,7 +56,7 @@ void Scheduler::start_waiting() {
 }
 
 bool Scheduler::step() {
-  std::vector<StepWork> works = plan();
+  std::vector<StepWork> works = plan_step();
   if (works.empty()) return false;
   const auto begin = Clock::now();
   runner_.run(works);
@@ -110,7 +120,7 @@ bool Scheduler::can_start(Sequence& sequence) {
   if (running_.size() >= options_.max_sequences) return false;
   const std::size_t limit = sequence.ticket().token_limit;
   const std::size_t ahead = options_.headroom_tokens.value_or(limit);
-  return reserve(sequence, std::min(limit, sequence.tokens().size() + ahead));
+  return reserve(sequence, {.tokens = std::min(limit, sequence.tokens().size() + ahead)});
 }
 
 void Scheduler::admit() {
@@ -166,7 +176,7 @@ void Scheduler::deliver(Sequence& sequence) {
 void Scheduler::retire(Owned sequence) {
   Ticket& ticket = sequence->ticket();
   if (sequence->cache && sequence->finished()) prefixes_.at_end(*sequence);
-  budget_.release(sequence->reserved_tokens);
+  budget_.release(sequence->reserved);
   std::vector<Owned> followers = std::move(sequence->followers);
   for (Owned& follower : followers) retire(std::move(follower));
   if (ticket.is_over) return;
@@ -294,6 +304,7 @@ EngineStats Scheduler::stats() const {
   stats.cache_total_bytes = budget_.total_bytes();
   stats.used_bytes = pool_.used_bytes();
   stats.peak_bytes = pool_.peak_bytes();
+  stats.workspace_bytes = runner_.workspace_bytes();
   stats.prefixes = prefixes_.stats();
   return stats;
 }

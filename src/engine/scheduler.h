@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 #include "engine/engine_options.h"
 #include "engine/engine_stats.h"
 #include "engine/loaded_model.h"
+#include "engine/memory_plan.h"
 #include "engine/prefix_reuse.h"
 #include "engine/sequence.h"
 #include "engine/step_cost.h"
@@ -55,6 +57,11 @@ class Scheduler {
   /// Ends every request as failed.
   void fail_all(const Error& error);
 
+  /// As PrefixReuse::save().
+  std::size_t save_prefix(const std::filesystem::path& file, std::span<const TokenId> ids) {
+    return prefixes_.save(file, ids);
+  }
+  const MemoryPlan& plan() const { return plan_; }
   const CacheBudget& budget() const { return budget_; }
   EngineStats stats() const;
   /// The last events of requests that ended since the last call. They are given out by the caller, so that
@@ -82,15 +89,15 @@ class Scheduler {
   void take_state(Sequence& sequence);
 
   // scheduler_plan.cpp: one step
-  std::vector<StepWork> plan();
+  std::vector<StepWork> plan_step();
   void plan_generating(std::vector<StepWork>& works, std::vector<Sequence*> ranked);
   void plan_prompts(std::vector<StepWork>& works, std::size_t budget);
   StepWork generating_work(Sequence& sequence, std::size_t depth);
   std::optional<StepWork> prompt_work(Sequence& sequence, std::size_t most_rows) const;
   std::size_t prompt_share(std::size_t rows) const;
   std::size_t draft_depth(Sequence& sequence, std::size_t generating);
-  bool reserve(Sequence& sequence, std::size_t tokens);
-  bool try_reserve(Sequence& sequence, std::size_t tokens);
+  bool reserve(Sequence& sequence, const SequenceSize& size);
+  bool try_reserve(Sequence& sequence, const SequenceSize& size);
   bool make_room(Sequence& sequence, std::size_t tokens);
   Sequence* find_victim(const Sequence& urgent);
   void preempt(Sequence& sequence);
@@ -99,6 +106,7 @@ class Scheduler {
   const EngineOptions options_;
   const SequenceModel sequence_model_;
   const cache::CacheSpec cache_spec_;
+  const MemoryPlan plan_;
   CacheBudget budget_;
   cache::BlockPool pool_;
   PrefixReuse prefixes_;

@@ -25,7 +25,7 @@ bool is_generating(const Sequence& sequence) {
 
 }  // namespace
 
-std::vector<StepWork> Scheduler::plan() {
+std::vector<StepWork> Scheduler::plan_step() {
   std::vector<Sequence*> ranked;
   for (const Owned& sequence : running_)
     if (sequence->ticket().channel->has_room()) ranked.push_back(sequence.get());
@@ -66,7 +66,9 @@ StepWork Scheduler::generating_work(Sequence& sequence, std::size_t depth) {
   const std::size_t decided = work.ids.size();
   std::vector<TokenId> guesses = sequence.propose(depth);
   guesses.resize(std::min(guesses.size(), cache::SequenceCache::kMaxDraft - decided));
-  if (!guesses.empty() && try_reserve(sequence, tokens.size() + guesses.size()))
+  const SequenceSize size = {.tokens = tokens.size() + guesses.size(),
+                             .draft_rows = decided + guesses.size()};
+  if (!guesses.empty() && try_reserve(sequence, size))
     if (auto draft = sequence.cache->begin_draft(decided + guesses.size()))
       work.draft.emplace(std::move(*draft));
   if (work.draft) {
@@ -137,25 +139,30 @@ std::optional<StepWork> Scheduler::prompt_work(Sequence& sequence, std::size_t m
   return work;
 }
 
-bool Scheduler::try_reserve(Sequence& sequence, std::size_t tokens) {
-  if (sequence.reserved_tokens >= tokens) return true;
-  const std::size_t limit = sequence.ticket().token_limit;
-  const std::size_t ahead = std::min(limit, tokens + options_.headroom_tokens.value_or(limit));
-  for (std::size_t wanted : {ahead, tokens})
-    if (reserve(sequence, wanted)) return true;
-  return false;
+bool Scheduler::try_reserve(Sequence& sequence, const SequenceSize& size) {
+  const SequenceSize& held = sequence.reserved;
+  const SequenceSize needed = {.tokens = std::max(held.tokens, size.tokens),
+                               .draft_rows = std::max(held.draft_rows, size.draft_rows)};
+  if (needed == held) return true;
+  SequenceSize ahead = needed;
+  if (size.tokens > held.tokens) {
+    const std::size_t limit = sequence.ticket().token_limit;
+    ahead.tokens =
+        std::max(size.tokens, std::min(limit, size.tokens + options_.headroom_tokens.value_or(limit)));
+  }
+  return reserve(sequence, ahead) || reserve(sequence, needed);
 }
 
-bool Scheduler::reserve(Sequence& sequence, std::size_t tokens) {
-  if (!budget_.could_reserve(sequence.reserved_tokens, tokens)) return false;
-  while (!budget_.reserve(sequence.reserved_tokens, tokens, prefixes_.size_bytes()))
+bool Scheduler::reserve(Sequence& sequence, const SequenceSize& size) {
+  if (!budget_.could_reserve(sequence.reserved, size)) return false;
+  while (!budget_.reserve(sequence.reserved, size, prefixes_.size_bytes()))
     if (!prefixes_.evict_one()) return false;
-  sequence.reserved_tokens = tokens;
+  sequence.reserved = size;
   return true;
 }
 
 bool Scheduler::make_room(Sequence& sequence, std::size_t tokens) {
-  while (!try_reserve(sequence, tokens)) {
+  while (!try_reserve(sequence, {.tokens = tokens})) {
     Sequence* victim = find_victim(sequence);
     preempt(*victim);
     if (victim == &sequence) return false;
@@ -176,8 +183,8 @@ Sequence* Scheduler::find_victim(const Sequence& urgent) {
 }
 
 void Scheduler::preempt(Sequence& sequence) {
-  budget_.release(sequence.reserved_tokens);
-  sequence.reserved_tokens = 0;
+  budget_.release(sequence.reserved);
+  sequence.reserved = {};
   sequence.cache.reset();
   ++sequence.usage().preemptions;
   ++stats_.preemptions;

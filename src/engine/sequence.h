@@ -20,6 +20,7 @@
 #include "engine/request.h"
 #include "engine/request_channel.h"
 #include "engine/sampler.h"
+#include "engine/sequence_memory.h"
 
 namespace lanner::engine {
 
@@ -91,7 +92,7 @@ class Sequence {
 
   // The scheduler's.
   std::optional<cache::SequenceCache> cache;
-  std::size_t reserved_tokens = 0;                   ///< for which memory is set aside
+  SequenceSize reserved;                             ///< for which memory is set aside
   std::uint64_t last_served = 0;                     ///< step that computed some of the prompt
   std::size_t skipped = 0;                           ///< steps that passed over the prompt since
   std::optional<std::size_t> branch_point;           ///< where a checkpoint would have helped

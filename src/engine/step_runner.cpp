@@ -9,9 +9,6 @@
 namespace lanner::engine {
 namespace {
 
-// Rows of logits formed at once: those of a whole prompt would be gigabytes for a vocabulary of 262144.
-constexpr std::size_t kStepLogitRows = 64;
-
 /// Rows whose tokens are the sequence's own.
 std::size_t matching_rows(const StepWork& work) {
   const auto tokens = work.sequence->tokens();
@@ -41,8 +38,10 @@ void use_logits(StepWork& work, std::size_t row, std::span<float> logits) {
 
 }  // namespace
 
-StepRunner::StepRunner(const LoadedModel& model, int threads)
-    : model_(model), stream_(model.ops(), threads), arena_(*model.ops().memory) {}
+StepRunner::StepRunner(const LoadedModel& model, int threads, std::size_t workspace_bytes)
+    : model_(model), stream_(model.ops(), threads), arena_(*model.ops().memory) {
+  arena_.reserve(workspace_bytes);
+}
 
 void StepRunner::run(std::span<StepWork> works) {
   arena_.reset();

@@ -11,15 +11,21 @@
 
 namespace lanner::engine {
 
+/// Rows of logits formed at once: those of a whole prompt would be gigabytes for a vocabulary of 262144.
+inline constexpr std::size_t kStepLogitRows = 64;
+
 /// Runs forwards and lets the sequences decide their next tokens from the logits, or pool hidden states.
 class StepRunner {
  public:
-  StepRunner(const LoadedModel& model, int threads);
+  /// workspace_bytes: scratch of the usual step, taken in one piece.
+  StepRunner(const LoadedModel& model, int threads, std::size_t workspace_bytes);
 
   /// One forward over all of `works`, then every sequence's decisions. Afterwards each cache holds exactly
   /// the rows whose tokens turned out to be the sequence's. What goes wrong with one sequence is noted in its
   /// work; throws Error for what goes wrong with all.
   void run(std::span<StepWork> works);
+  /// Bytes that forwards have taken, beside caches.
+  std::size_t workspace_bytes() const { return arena_.capacity_bytes() + stream_.scratch_bytes(); }
 
  private:
   struct LogitRow {

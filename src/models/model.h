@@ -25,6 +25,7 @@ struct ModelFacts {
   std::vector<std::string>
       unused_parts;                  ///< parts of the checkpoint this build does not run ("vision tower")
   std::vector<ModuleFacts> modules;  ///< every weight the model reads
+  WeightMemory weights;
 };
 
 /// A language model with bound kernels. Immutable after load: any number of sequences may use it.

@@ -66,6 +66,11 @@ std::optional<WeightSpec> fp_spec(int bits, int group) {
   return std::nullopt;
 }
 
+/// The memory of a matrix, the same for its copies.
+const void* identity(const device::Matrix& matrix) {
+  return matrix.tiled() != nullptr ? static_cast<const void*>(matrix.tiled()) : matrix.view().data;
+}
+
 std::string_view mode_name(WeightFormat format) {
   switch (format) {
     case WeightFormat::kDense:
@@ -204,9 +209,10 @@ void WeightLoader::check_shapes(const Triple& triple, const WeightSpec& spec, co
                                        name(triple.scales->dtype)));
 }
 
-const void* WeightLoader::place_bytes(const TensorEntry& entry, Owners& owners) const {
+const void* WeightLoader::place_bytes(const TensorEntry& entry, Owners& owners) {
   Memory& memory = *target_.ops.memory;
   if (memory.kind() == DeviceKind::kCpu) {
+    if (target_.use == WeightUse::kPlan) return entry.bytes.data();
     io::HeldTensor held = io::load_tensor(entry);
     owners.push_back(held.owner);
     return held.tensor.data;
@@ -220,7 +226,7 @@ const void* WeightLoader::place_bytes(const TensorEntry& entry, Owners& owners) 
 }
 
 device::WeightView WeightLoader::view_of(const Triple& triple, const WeightSpec& spec, std::size_t rows,
-                                         std::size_t in, Owners& owners) const {
+                                         std::size_t in, Owners& owners) {
   const auto place = [&](const TensorEntry* entry) {
     return entry == nullptr ? nullptr : place_bytes(*entry, owners);
   };
@@ -244,6 +250,14 @@ void WeightLoader::record(std::string_view path, const WeightSpec& spec, std::si
 
 device::Matrix WeightLoader::matrix(std::string_view path, std::size_t out, std::size_t in,
                                     std::string_view why) {
+  device::Matrix table = find_matrix(path, out, in, why);
+  (is_on_host() ? memory_.lookup_bytes : memory_.owned_bytes) += table.size_bytes();
+  lookups_.insert(identity(table));
+  return table;
+}
+
+device::Matrix WeightLoader::find_matrix(std::string_view path, std::size_t out, std::size_t in,
+                                         std::string_view why) {
   const Triple triple = find_module(path);
   const WeightSpec spec = spec_of(triple, path, in);
   check_shapes(triple, spec, {static_cast<std::int64_t>(out), static_cast<std::int64_t>(in)}, why);
@@ -280,17 +294,35 @@ device::Matrix WeightLoader::sparse_table(std::string_view path, std::size_t out
   return table;
 }
 
-device::Matrix WeightLoader::for_products(device::Matrix matrix) const {
-  if (target_.compute == device::Compute::kInt8) matrix.pack(target_.ops.isa, target_.pool);
-  if (matrix.packed() != nullptr)
-    for_mapped_parts(matrix.view(),
-                     [](const io::MappedFile& file, std::span<const std::byte> part) { file.release(part); });
+device::Matrix WeightLoader::for_products(device::Matrix matrix) {
+  const bool plans = target_.use == WeightUse::kPlan;
+  if (target_.compute == device::Compute::kInt8) {
+    if (plans)
+      matrix.plan_packed(target_.ops.isa);
+    else
+      matrix.pack(target_.ops.isa, target_.pool);
+  }
+  if (const device::PackedMatrix* packed = matrix.packed()) {
+    memory_.owned_bytes += packed->size_bytes();
+    if (!plans)
+      for_mapped_parts(matrix.view(), [](const io::MappedFile& file, std::span<const std::byte> part) {
+        file.release(part);
+      });
+    return matrix;
+  }
+  const bool counted = lookups_.contains(identity(matrix));
+  if (is_on_host()) {
+    memory_.mapped_bytes += matrix.size_bytes();
+    if (counted) memory_.lookup_bytes -= matrix.size_bytes();
+  } else if (!counted) {
+    memory_.owned_bytes += matrix.size_bytes();
+  }
   return matrix;
 }
 
 layers::Linear WeightLoader::linear(std::string_view path, std::size_t out, std::size_t in,
                                     std::string_view why) {
-  return layers::Linear(for_products(matrix(path, out, in, why)));
+  return layers::Linear(for_products(find_matrix(path, out, in, why)));
 }
 
 std::vector<device::Matrix> WeightLoader::expert_rows(std::string_view path, std::size_t count,
@@ -340,6 +372,7 @@ std::vector<device::Matrix> WeightLoader::separate_experts(std::string_view pref
 
 Tensor WeightLoader::allocate(const Shape& shape) {
   storage_.emplace_back(static_cast<std::size_t>(shape.element_count()) * sizeof(float));
+  memory_.owned_bytes += storage_.back().size_bytes();
   return {storage_.back().data(), DType::kF32, shape, DeviceKind::kCpu};
 }
 
@@ -351,7 +384,11 @@ Tensor WeightLoader::floats(std::string_view name, const Shape& shape, std::stri
   io::expect_shape(entry, shape, why);
   const Tensor values = allocate(shape);
   const auto out = values.floats();
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = element_as_float(entry.bytes.data(), entry.dtype, i);
+  if (target_.use == WeightUse::kRun)
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = element_as_float(entry.bytes.data(), entry.dtype, i);
+  else
+    std::ranges::fill(out, 0.0F);
   const WeightSpec spec{WeightFormat::kDense, entry.dtype, static_cast<int>(8 * size_bytes(entry.dtype)), 0};
   record(name, spec, 1, out.size());
   return values;

@@ -26,6 +26,13 @@ struct ModuleFacts {
   std::size_t size_bytes = 0;
 };
 
+/// Where the bytes of a model's weights are. Those that a GPU holds count as owned.
+struct WeightMemory {
+  std::size_t owned_bytes = 0;   ///< memory of the model's own: interleaved matrices, gains, copies
+  std::size_t mapped_bytes = 0;  ///< parts of the files that products read in every step
+  std::size_t lookup_bytes = 0;  ///< parts of the files of which a step reads a few rows
+};
+
 /// Small float weights (norm gains, scalars, convolutions) owned by a model.
 using WeightStorage = std::vector<Buffer>;
 
@@ -50,7 +57,7 @@ class WeightLoader {
   /// As matrix(), for a table of which a few rows a token are read: no read-ahead around them.
   device::Matrix sparse_table(std::string_view path, std::size_t out, std::size_t in, std::string_view why);
   /// Interleaves a matrix when the target computes in int8. The memory of the original is given back.
-  device::Matrix for_products(device::Matrix matrix) const;
+  device::Matrix for_products(device::Matrix matrix);
   /// Experts [E, out, in] stacked at `path` (with or without ".weight").
   std::vector<device::Matrix> experts(std::string_view path, std::size_t count, std::size_t out,
                                       std::size_t in, std::string_view why);
@@ -76,6 +83,7 @@ class WeightLoader {
   /// Names of tensors neither used nor ignored, as the files spell them.
   std::vector<std::string> leftovers() const;
   std::vector<ModuleFacts> take_modules() { return std::move(modules_); }
+  const WeightMemory& memory() const { return memory_; }
 
  private:
   struct Triple {
@@ -91,16 +99,18 @@ class WeightLoader {
   device::WeightSpec spec_of(const Triple& triple, std::string_view path, std::size_t in) const;
   device::WeightSpec quantized_spec(const Triple& triple, std::string_view path, std::size_t in) const;
   /// Bytes where the target reads them: mapped on the CPU, copied to a device.
-  const void* place_bytes(const io::TensorEntry& entry, Owners& owners) const;
+  const void* place_bytes(const io::TensorEntry& entry, Owners& owners);
+  device::Matrix find_matrix(std::string_view path, std::size_t out, std::size_t in, std::string_view why);
   /// The matrix in the form that the target's products take.
   device::Matrix bind(const device::WeightView& view, std::shared_ptr<const void> owner) const;
   device::WeightView view_of(const Triple& triple, const device::WeightSpec& spec, std::size_t rows,
-                             std::size_t in, Owners& owners) const;
+                             std::size_t in, Owners& owners);
   void check_shapes(const Triple& triple, const device::WeightSpec& spec, const Shape& shape,
                     std::string_view why) const;
   /// body(file, part) for what `view` takes of mapped files.
   template <typename Body>
   void for_mapped_parts(const device::WeightView& view, Body&& body) const;
+  bool is_on_host() const { return target_.ops.memory->kind() == DeviceKind::kCpu; }
   void record(std::string_view path, const device::WeightSpec& spec, std::size_t rows, std::size_t in);
 
   const io::Checkpoint& checkpoint_;
@@ -111,6 +121,8 @@ class WeightLoader {
   std::set<std::shared_ptr<const io::MappedFile>> files_;
   std::set<std::string, std::less<>> used_;
   std::vector<ModuleFacts> modules_;
+  WeightMemory memory_;
+  std::set<const void*> lookups_;  ///< tables among them that products may read too
 };
 
 }  // namespace lanner::models

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "engine/fit_report.h"
 #include "engine/model_report.h"
+#include "engine/prefix_key.h"
 #include "io/message_text.h"
 #include "server/json_fields.h"
 #include "server/problem.h"
@@ -15,6 +22,27 @@ std::string main_format(const ServedModel& served) {
   const std::vector<engine::WeightGroup> groups = engine::weight_groups(served.model->model().facts());
   const auto largest = std::ranges::max_element(groups, {}, &engine::WeightGroup::size_bytes);
   return largest == groups.end() ? "" : largest->format;
+}
+
+constexpr std::size_t kMostUsers = 1 << 20;
+
+/// A whole number from 1 to `most` in the query; nothing when it is not there.
+std::optional<std::size_t> query_number(const HttpRequest& request, std::string_view name, std::size_t most) {
+  std::string_view rest = request.query;
+  while (!rest.empty()) {
+    const std::string_view pair = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
+    if (!pair.starts_with(name) || pair.substr(name.size(), 1) != "=") continue;
+    const std::string_view text = pair.substr(name.size() + 1);
+    std::size_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > most)
+      refuse_field(
+          name, "invalid_value",
+          fmt::format("{} is {}, expected a whole number from 1 to {}", name, io::in_quotes(text), most));
+    return value;
+  }
+  return std::nullopt;
 }
 
 Json model_json(const ServedModel& served, const std::string& id) {
@@ -51,6 +79,24 @@ void show_model(const Service::Call& call) {
   if (!known)
     throw RequestError(not_found("model_not_found", "there is no model " + io::in_quotes(call.tail)));
   call.respond(model_json(*call.served, call.tail));
+}
+
+void show_fit(const Service::Call& call) {
+  const engine::Engine& engine = *call.served->engine;
+  const std::size_t context = call.served->rules.context;
+  const std::size_t users =
+      query_number(call.request(), "users", kMostUsers).value_or(engine.options().max_sequences);
+  const std::size_t tokens = query_number(call.request(), "ctx", context).value_or(context);
+  Json facts = engine::fit_facts(engine.plan(),
+                                 {.users = users,
+                                  .tokens = tokens,
+                                  .context = context,
+                                  .budget_bytes = engine.plan().weight_bytes() +
+                                                  engine.plan().step_bytes(engine.options().max_sequences) +
+                                                  engine.cache_budget_bytes()});
+  facts["model"] = call.served->rules.model;
+  facts["kv_types"] = engine::kv_types_name(call.served->model->cache_spec());
+  call.respond(facts);
 }
 
 void list_requests(const Service::Call& call) { call.respond(call.live->list()); }

@@ -27,6 +27,7 @@ void load_state(const Service::Call& call);
 
 void list_models(const Service::Call& call);
 void show_model(const Service::Call& call);
+void show_fit(const Service::Call& call);
 void list_requests(const Service::Call& call);
 void cancel_request(const Service::Call& call);
 void control_request(const Service::Call& call);

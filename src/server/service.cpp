@@ -105,6 +105,7 @@ void Service::add_routes() {
   add("GET", "/health", Needs::kNothing, [this](const Call& call) { answer_health(call); });
   add("GET", "/metrics", Needs::kKey, [this](const Call& call) { answer_metrics(call); });
   add("GET", "/stats", Needs::kModel, [this](const Call& call) { answer_stats(call); });
+  add("GET", "/fit", Needs::kModel, show_fit);
   add("GET", "/version", Needs::kKey, [this](const Call& call) { answer_version(call); });
 }
 

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "core/philox.h"
-#include "engine/cache_budget.h"
 #include "engine/collected.h"
 #include "engine/engine.h"
+#include "engine/sequence_memory.h"
 #include "engine/soak.h"
 #include "engine/test_models.h"
 
@@ -244,8 +244,8 @@ TEST_CASE("a sequence that loses its caches and is replayed goes on with the sam
   on_every_model([](const auto& model) {
     const auto request = [](std::uint64_t i) { return probe(18 + i, 70, 30 + i); };
     EngineOptions tight{.max_sequences = 4, .headroom_tokens = 4};
-    const CacheBudget budget(model->cache_spec(), tight.max_step_tokens, 0);
-    tight.cache_bytes = 2 * budget.needed_bytes(100) + budget.needed_bytes(60);
+    const SequenceMemory memory(model->cache_spec());
+    tight.cache_bytes = 2 * memory.bytes({.tokens = 100}) + memory.bytes({.tokens = 60});
     Engine engine(model, tight);
     std::vector<RequestHandle> handles;
     for (std::uint64_t i = 0; i < 4; ++i) handles.push_back(engine.require(request(i)));

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "core/error.h"
-#include "engine/cache_budget.h"
 #include "engine/collected.h"
+#include "engine/sequence_memory.h"
 #include "engine/test_models.h"
 
 namespace lanner::engine {
@@ -93,8 +93,8 @@ TEST_CASE("sequences that lose their caches go on as if nothing had happened") {
       want.push_back(collect(roomy.require(std::move(one))).tokens());
     }
     EngineOptions tight = options();
-    const CacheBudget budget(model->cache_spec(), tight.max_step_tokens, 0);
-    tight.cache_bytes = 3 * budget.needed_bytes(160);
+    const SequenceMemory memory(model->cache_spec());
+    tight.cache_bytes = 3 * memory.bytes({.tokens = 160});
     tight.headroom_tokens = 16;
     Engine engine(model, tight);
     std::vector<RequestHandle> handles;

@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "engine/cache_budget.h"
 #include "engine/chat_prompt.h"
 #include "engine/collected.h"
+#include "engine/sequence_memory.h"
 #include "engine/test_models.h"
 
 namespace lanner::engine {
@@ -94,8 +94,8 @@ TEST_CASE("choices share the prompt's memory, and prefixes give way to running r
     CAPTURE(name);
     const auto model = tale(name);
     EngineOptions tight = options();
-    const CacheBudget budget(model->cache_spec(), tight.max_step_tokens, 0);
-    tight.cache_bytes = 3 * budget.needed_bytes(320);
+    const SequenceMemory memory(model->cache_spec());
+    tight.cache_bytes = 3 * memory.bytes({.tokens = 320});
     tight.headroom_tokens = 16;
     Engine engine(model, tight);
     for (std::uint64_t round = 0; round < 6; ++round) {

@@ -5,9 +5,9 @@
 #include <random>
 #include <thread>
 
-#include "engine/cache_budget.h"
 #include "engine/collected.h"
 #include "engine/grammar_constraint.h"
+#include "engine/sequence_memory.h"
 #include "engine/test_grammars.h"
 #include "engine/test_models.h"
 
@@ -199,8 +199,8 @@ SoakReport soak(const std::shared_ptr<const engine::LoadedModel>& model, const S
   crowded.headroom_tokens = 8;
   crowded.event_capacity = 16;
   crowded.checkpoint_interval = 64;
-  const engine::CacheBudget budget(model->cache_spec(), crowded.max_step_tokens, 0);
-  crowded.cache_bytes = budget.needed_bytes(300) + budget.needed_bytes(150);
+  const engine::SequenceMemory memory(model->cache_spec());
+  crowded.cache_bytes = memory.bytes({.tokens = 300}) + memory.bytes({.tokens = 150});
 
   const std::size_t vocabulary = usable_vocabulary(*model);
   const Material material{vocabulary, model->tokenizer(),

@@ -115,6 +115,29 @@ TEST_CASE("the small routes tell what they promise") {
   CHECK(http_get(port, "/stats").json()["model"] == "tale");
 }
 
+TEST_CASE("/fit answers by the plan that admission goes by, and names a bad number") {
+  TestServer::Options options;
+  options.engine.cache_bytes = std::size_t{64} << 20;
+  TestServer server("tale-gemma4", options);
+  const Json fit = http_get(server.port(), "/fit").json();
+  CHECK(fit["users"] == options.engine.max_sequences);
+  CHECK(fit["budget_bytes"].get<std::size_t>() == fit["weights"]["resident_bytes"].get<std::size_t>() +
+                                                      fit["step"]["workspace_bytes"].get<std::size_t>() +
+                                                      fit["step"]["sliding_bytes"].get<std::size_t>() +
+                                                      *options.engine.cache_bytes);
+  const Json one = http_get(server.port(), "/fit?users=1&ctx=100").json();
+  CHECK(one["fits"] == true);
+  CHECK(one["tokens"] == 100);
+  CHECK(one["max_users"].get<std::size_t>() >=
+        *options.engine.cache_bytes / one["sequence"]["bytes"].get<std::size_t>());
+  for (const char* query : {"users=0", "users=x", "ctx=99999999999999999999999", "ctx="}) {
+    CAPTURE(query);
+    const HttpReply reply = http_get(server.port(), std::string("/fit?") + query);
+    CHECK(reply.status == 400);
+    CHECK(reply.json()["error"]["code"] == "invalid_value");
+  }
+}
+
 TEST_CASE("pages of listed origins may call, and read why they may not") {
   TestServer::Options options;
   options.serving.service.cors_origins = {"https://page.example"};

@@ -11,13 +11,14 @@ Tensor PerLayerEmbedding::operator()(Step& step, std::span<const TokenId> ids, c
   const auto rows = static_cast<std::int64_t>(ids.size());
   const auto width = norm.weight.shape.back();
   const auto count = static_cast<std::int64_t>(layers);
+  const Tensor by_layer = step.floats({count, rows, width});
+  const ArenaScope scope(step.arena);  // what follows is as large, and done with here
   const Tensor token = table(step, ids);
   const Tensor context = layers::scale(step, projection(step, x), projection_scale);
   const Tensor normed = norm(step, context.reshaped({rows * count, width}));
   const Tensor mixed = layers::add(step, normed, token.reshaped({rows * count, width}));
   constexpr float kInverseSqrt2 = 0.70710678118654752F;
   step.ops.scale(step.stream, mixed, mixed, kInverseSqrt2);
-  const Tensor by_layer = step.floats({count, rows, width});
   step.ops.swap_axes(step.stream, by_layer, mixed.reshaped({rows, count, width}));
   return by_layer;
 }

@@ -250,7 +250,8 @@ void Gemma4Model::describe(WeightLoader& loader, const io::Checkpoint& checkpoin
             .experts = config_.moe ? config_.moe->experts : 0,
             .experts_per_token = config_.moe ? config_.moe->top_k : 0,
             .unused_parts = {},
-            .modules = loader.take_modules()};
+            .modules = loader.take_modules(),
+            .weights = loader.memory()};
   facts_.unused_parts = name_unused_parts(loader.leftovers(), kOtherParts, checkpoint);
 }
 

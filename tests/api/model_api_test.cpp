@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <lanner/lanner.hpp>
+#include <thread>
+
+namespace lanner::api {
+namespace {
+
+std::filesystem::path tale(const char* name) { return std::filesystem::path(LANNER_MODELS_DIR) / name; }
+
+Model& shared_tale() {
+  static Model model(tale("tale-gemma4"), {.threads = 2});
+  return model;
+}
+
+const std::vector<Message> kQuestion = {{"user", "Tell me a story."}};
+
+ErrorKind kind_of(const auto& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    CHECK_FALSE(std::string_view(error.what()).empty());
+    return error.kind();
+  }
+  FAIL("nothing was thrown");
+  return ErrorKind::kInternal;
+}
+
+}  // namespace
+
+TEST_CASE("the tokens of an answer, joined, are its content, and the same seed gives it again") {
+  for (const char* name : {"tale-gemma4", "tale-qwen3_5"}) {
+    CAPTURE(name);
+    Model model(tale(name), {.threads = 2});
+    const GenerateOptions options = {.temperature = 1, .seed = 3, .max_tokens = 30, .thinking = false};
+    Answer answer = model.chat(kQuestion, options);
+    std::string content;
+    while (const auto token = answer.next())
+      if (token->part == Part::kContent) content += token->text;
+    CHECK_FALSE(content.empty());
+    CHECK(answer.result().content == content);
+    CHECK(answer.result().generated_tokens <= 30);
+    CHECK(model.chat(kQuestion, options).result().content == content);
+    CHECK(model.stats().generated_tokens == 2 * answer.result().generated_tokens);
+  }
+}
+
+TEST_CASE("the next turn of a chat only reads what is new") {
+  Model& model = shared_tale();
+  std::vector<Message> messages = kQuestion;
+  messages.push_back({"assistant", model.chat(messages, {.max_tokens = 60}).result().content});
+  messages.push_back({"user", "And then?"});
+  const Result result = model.chat(messages, {.max_tokens = 5}).result();
+  CHECK(result.cached_tokens > 0);
+  CHECK(result.cached_tokens < result.prompt_tokens);
+}
+
+TEST_CASE("answers of many threads do not disturb each other, and one can be cancelled") {
+  Model& model = shared_tale();
+  const auto ask = [&](std::uint64_t seed) {
+    return model.complete("Once upon a time", {.seed = seed, .max_tokens = 25}).result().content;
+  };
+  std::vector<std::string> alone;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) alone.push_back(ask(seed));
+  Answer endless = model.complete("Once upon a time", {.seed = 9});
+  CHECK(endless.next());
+  std::vector<std::string> together(4);
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint64_t seed = 0; seed < 4; ++seed)
+      threads.emplace_back([&, seed] { together[seed] = ask(seed); });
+  }
+  CHECK(together == alone);
+  endless.cancel();
+  CHECK_FALSE(endless.result().content.empty());
+}
+
+TEST_CASE("what cannot be done is an error that says what") {
+  CHECK(kind_of([] { Model("/nowhere/at/all"); }) == ErrorKind::kNotFound);
+  CHECK(kind_of([] { Model(tale("tale-gemma4"), {.kv_type = "q5"}); }) == ErrorKind::kUnsupported);
+  CHECK(kind_of([] { Model(tale("tale-gemma4"), {.threads = -1}); }) == ErrorKind::kInvalidArgument);
+  CHECK(kind_of([] { Model(tale("tale-gemma4"), {.max_sequences = 0}); }) == ErrorKind::kInvalidArgument);
+  Model& model = shared_tale();
+  CHECK(kind_of([&] { model.chat({}); }) == ErrorKind::kInvalidArgument);
+  CHECK(kind_of([&] { model.chat(kQuestion, {.temperature = -2.0F}); }) == ErrorKind::kInvalidArgument);
+  CHECK(kind_of([&] { model.chat(kQuestion, {.stop = {""}}); }) == ErrorKind::kInvalidArgument);
+  CHECK(kind_of([&] { model.complete("x", {.max_tokens = SIZE_MAX / 2}); }) == ErrorKind::kInvalidArgument);
+  CHECK(kind_of([&] { model.complete("x", {.timeout = std::chrono::milliseconds(1)}).result(); }) ==
+        ErrorKind::kTimeout);
+  Model tiny(tale("tale-gemma4"), {.threads = 1, .cache_bytes = 1000});
+  CHECK(kind_of([&] { tiny.complete("x", {.max_tokens = 5}); }) == ErrorKind::kOutOfMemory);
+}
+
+TEST_CASE("text becomes token ids and text again") {
+  const std::vector<std::int32_t> ids = shared_tale().tokenize("the fox");
+  CHECK(ids.size() >= 2);
+  CHECK(shared_tale().detokenize(ids).ends_with("the fox"));
+  CHECK(shared_tale().context() > 0);
+  CHECK_FALSE(version().empty());
+}
+
+}  // namespace lanner::api
