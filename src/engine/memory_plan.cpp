@@ -43,7 +43,7 @@ MemoryPlan::MemoryPlan(const models::Model& model, const device::Ops& ops, const
       step_rows_(shape.rows) {}
 
 std::size_t MemoryPlan::step_bytes(std::size_t users) const {
-  return workspace_.bytes(users) + sequence_.step_bytes(step_rows_);
+  return workspace_.bytes(users) + sequence_.step_bytes(step_rows_, users);
 }
 
 std::size_t MemoryPlan::total_bytes(std::size_t users, std::size_t tokens) const {

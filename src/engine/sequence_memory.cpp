@@ -60,9 +60,9 @@ std::size_t SequenceMemory::longest_fitting(std::size_t tokens, std::size_t budg
   return low;
 }
 
-std::size_t SequenceMemory::step_bytes(std::size_t rows) const {
+std::size_t SequenceMemory::step_bytes(std::size_t rows, std::size_t sequences) const {
   std::size_t total = 0;
-  for (const Window& window : windows_) total += window.block_bytes * blocks_of(rows);
+  for (const Window& window : windows_) total += window.block_bytes * (rows / device::kKvBlock + sequences);
   return total;
 }
 

@@ -26,8 +26,9 @@ class SequenceMemory {
   std::size_t bytes(const SequenceSize& size) const;
   /// The longest sequence that takes no more than `budget` bytes; at most `tokens`.
   std::size_t longest_fitting(std::size_t tokens, std::size_t budget) const;
-  /// What sliding layers hold of all sequences beyond bytes() while a step of `rows` rows runs, at most.
-  std::size_t step_bytes(std::size_t rows) const;
+  /// What sliding layers hold beyond bytes() while a step of `rows` rows of `sequences` sequences runs, at
+  /// most: a sequence's rows may begin anywhere in a block.
+  std::size_t step_bytes(std::size_t rows, std::size_t sequences) const;
 
   double full_bytes_per_token() const;     ///< keys and values of full layers
   double sliding_bytes_per_token() const;  ///< of sliding layers, for tokens inside the window
