@@ -38,7 +38,8 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
       : stream_(std::move(stream)),
         context_(std::move(context)),
         watchdog_(stream_.get_executor()),
-        ping_(stream_.get_executor()) {
+        ping_(stream_.get_executor()),
+        probe_(stream_.get_executor()) {
     ++context_->connections;
   }
   ~HttpConnection() override { --context_->connections; }
@@ -98,8 +99,12 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
   void handle();
   void watch_client();
   void client_spoke(error_code error, std::size_t bytes);
+  void client_ended();
+  void probe_client();
   void begin_response(HttpResponse response, BodyLength length);
+  void end_idle();
   void linger();
+  void end_sending();
   void discard();
   void write_pending();
   void wrote(error_code error);
@@ -109,11 +114,12 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
   void guard(std::chrono::milliseconds limit);
   void unguard();
   void watch();
+  void time_is_up();
   void close();
 
   Stream stream_;
   std::shared_ptr<ConnectionContext> context_;
-  asio::steady_timer watchdog_, ping_;
+  asio::steady_timer watchdog_, ping_, probe_;
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   HttpRequest request_;
@@ -130,6 +136,10 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
   bool head_sent_ = false, chunked_ = false, keep_open_ = false;
   bool complete_ = false;     ///< nothing comes after what is pending
   bool is_guarding_ = false;  ///< the watchdog runs
+  bool is_reading_ = false;   ///< a request, to its end
+  bool is_late_ = false;      ///< the request's time was used up before its end
+  bool is_ending_ = false;    ///< no request comes any more
+  bool sent_all_ = false;     ///< the client was told that no byte comes any more
   bool is_writing_ = false, is_watching_ = false, closed_ = false, dropped_ = false;
 };
 
@@ -153,9 +163,22 @@ void HttpConnection<Stream>::watch() {
     const auto self = weak.lock();
     if (!self || error) return;  // replaced by an earlier one
     self->is_guarding_ = false;
-    if (self->deadline_ <= std::chrono::steady_clock::now()) return self->close();
+    if (self->deadline_ <= std::chrono::steady_clock::now()) return self->time_is_up();
     if (self->deadline_ != kNever) self->watch();
   });
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::time_is_up() {
+  if (is_ending_ || in_exchange_) return close();
+  if (is_reading_ && !is_late_ && parser_->got_some()) {
+    is_late_ = true;
+    error_code ignored;
+    socket().cancel(ignored);  // refuse_unreadable() says why
+    return;
+  }
+  if (is_reading_ || is_watching_) return end_idle();
+  close();
 }
 
 template <typename Stream>
@@ -166,6 +189,7 @@ void HttpConnection<Stream>::close() {
   socket().close(ignored);
   watchdog_.cancel();
   ping_.cancel();
+  probe_.cancel();
   if (!in_exchange_) return;
   if (const auto gone = std::exchange(gone_, nullptr)) gone();
   record(dropped_ || !complete_ ? 499 : status_);

@@ -13,6 +13,8 @@
 /// How a connection reads requests, and notices while it answers that its client leaves.
 namespace lanner::server {
 
+inline constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
 /// Why a header leaves open where its request ends or whom it is for, so that a proxy could see it otherwise:
 /// RFC 9112, sections 3.2 and 6.1. Null when all is well. (The parser refuses contradicting lengths itself.)
 inline const char* framing_fault(const http::request_header<>& header) {
@@ -31,6 +33,8 @@ inline const char* framing_fault(const http::request_header<>& header) {
 
 template <typename Stream>
 void HttpConnection<Stream>::read_request() {
+  is_reading_ = true;
+  is_late_ = false;
   parser_.emplace();
   parser_->header_limit(context_->options.max_header_bytes);
   parser_->body_limit(context_->options.max_body_bytes);
@@ -43,13 +47,13 @@ void HttpConnection<Stream>::read_request() {
 template <typename Stream>
 void HttpConnection<Stream>::got_header(error_code error) {
   began_ = std::chrono::steady_clock::now();
+  if (is_ending_) return;
   if (error) return refuse_unreadable(error);
   if (const char* fault = framing_fault(parser_->get())) return refuse(400, fault);
   const auto expect = parser_->get().find(http::field::expect);
   if (expect == parser_->get().end() ||
       !equal_ignoring_case({expect->value().data(), expect->value().size()}, "100-continue"))
     return read_body();
-  static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   asio::async_write(stream_, asio::buffer(kContinue),
                     [self = this->shared_from_this()](error_code failed, std::size_t) {
                       if (failed) return self->close();
@@ -67,9 +71,10 @@ void HttpConnection<Stream>::read_body() {
 
 template <typename Stream>
 void HttpConnection<Stream>::refuse_unreadable(error_code error) {
-  if (error == http::error::end_of_stream || error == asio::error::eof ||
-      error == asio::error::operation_aborted || error == asio::error::connection_reset || closed_)
-    return close();
+  if (closed_) return;
+  if (is_late_) return refuse(408, "the request did not arrive whole in the time there is for it");
+  if (error == http::error::end_of_stream || error == asio::error::eof) return end_idle();
+  if (error == asio::error::operation_aborted || error == asio::error::connection_reset) return close();
   if (error == http::error::body_limit)
     return refuse(413, fmt::format("the body exceeds {} bytes", context_->options.max_body_bytes));
   if (error == http::error::header_limit)
@@ -100,6 +105,7 @@ void HttpConnection<Stream>::take_request() {
   status_ = 0;
   body_bytes_ = 0;
   head_sent_ = complete_ = false;
+  is_reading_ = is_late_ = false;
   in_exchange_ = true;
   ++context_->exchanges;
 }
@@ -140,22 +146,69 @@ void HttpConnection<Stream>::watch_client() {
 template <typename Stream>
 void HttpConnection<Stream>::client_spoke(error_code error, std::size_t bytes) {
   is_watching_ = false;
+  if (closed_ || (is_ending_ && !sent_all_)) return;
+  if (error == asio::error::eof && !sent_all_) return in_exchange_ ? client_ended() : end_idle();
   if (error) return close();
   buffer_.commit(bytes);
   if (in_exchange_) return;
-  if (keep_open_)
+  if (keep_open_ && !is_ending_)
     read_request();
   else
     discard();
 }
 
+/// A client that has sent all it wants still waits for its answer, one that is gone looks the same until it
+/// is sent something: its system then resets the connection.
+template <typename Stream>
+void HttpConnection<Stream>::client_ended() {
+  keep_open_ = false;
+  socket().async_wait(Tcp::socket::wait_error, [self = this->shared_from_this()](error_code error) {
+    if (!error) self->close();
+  });
+  probe_client();
+}
+
+/// An interim response, which means nothing and may come any number of times: RFC 9110, section 15.2. Who
+/// speaks HTTP/1.0 knows none.
+template <typename Stream>
+void HttpConnection<Stream>::probe_client() {
+  if (closed_ || head_sent_ || !chunked_) return;
+  pending_ += kContinue;
+  write_pending();
+  probe_.expires_after(context_->options.ping_interval);
+  probe_.async_wait([weak = this->weak_from_this()](error_code error) {
+    const auto self = weak.lock();
+    if (self && !error) self->probe_client();
+  });
+}
+
+/// Ends a connection on which no response is due.
+template <typename Stream>
+void HttpConnection<Stream>::end_idle() {
+  if constexpr (kTls)
+    linger();
+  else
+    close();
+}
+
 /// Closing while a client still sends would reset the connection and lose the response on its way: says that
-/// nothing more comes and reads on for a moment.
+/// nothing more comes (in TLS by close_notify, too) and reads on for a moment.
 template <typename Stream>
 void HttpConnection<Stream>::linger() {
+  if (closed_ || std::exchange(is_ending_, true)) return;
+  guard(kLinger);
+  if constexpr (kTls)
+    stream_.async_shutdown([self = this->shared_from_this()](error_code) { self->end_sending(); });
+  else
+    end_sending();
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::end_sending() {
+  if (closed_) return;
+  sent_all_ = true;
   error_code ignored;
   socket().shutdown(Tcp::socket::shutdown_send, ignored);
-  guard(kLinger);
   discard();
 }
 

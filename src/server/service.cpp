@@ -187,7 +187,10 @@ void Service::run(const Route& route, std::string tail, const std::shared_ptr<Ex
 
 HttpResponse Service::malformed(int status, const HttpRequest& known, const std::string& why) {
   metrics_->count("request_rejected_total", "reason=\"invalid\"");
-  const char* code = status == 413 ? "body_too_large" : status == 431 ? "header_too_large" : "invalid_http";
+  const char* code = status == 408   ? "request_timeout"
+                     : status == 413 ? "body_too_large"
+                     : status == 431 ? "header_too_large"
+                                     : "invalid_http";
   return error_response({.status = status, .code = code, .message = why}, style_of(known.path), known.id);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The program as an operator sees it: TLS, keys read again, logs, signals, states that outlive it.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import os from 'node:os';
@@ -59,6 +59,13 @@ describe('operations', () => {
     await assert.rejects(request({ ca: [] }, story), /self-signed/);
     await assert.rejects(request({ maxVersion: 'TLSv1.1', minVersion: 'TLSv1' }, story));
     await assert.rejects(fetch(`${server.url.replace('https', 'http')}/health`), /fetch failed/);
+    // A connection that ended without close_notify could have been cut by somebody: the client would say so.
+    const ended = spawnSync('openssl', ['s_client', '-quiet', '-connect', new URL(server.url).host, '-CAfile', cert], {
+      input: 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', encoding: 'utf8', timeout: 20_000,
+    });
+    assert.match(ended.stdout, /^HTTP\/1\.1 200 OK\r\n/);
+    assert.doesNotMatch(ended.stderr, /unexpected eof|errno/);
+    assert.equal(ended.status, 0);
     assert.equal(await server.stop(), 0);
     await assert.rejects(serve(model, ['--tls-cert', key, '--tls-key', key]), /no certificate chain/);
     await assert.rejects(serve(model, ['--tls-cert', cert]), /go together/);

@@ -204,7 +204,7 @@ TEST_CASE("hundreds of malformed requests get 4xx, never 5xx, and the server liv
   CHECK(http_post(server.port(), "/v1/completions", {{"prompt", "a"}, {"max_tokens", 1}}).status == 200);
 }
 
-TEST_CASE("a body that never comes, and half a header, hold nothing up") {
+TEST_CASE("a body that never comes, and half a header, hold nothing up: 408") {
   TestServer::Options options;
   options.serving.http.header_timeout = options.serving.http.body_timeout = std::chrono::milliseconds(200);
   options.serving.http.idle_timeout = std::chrono::milliseconds(200);
@@ -216,7 +216,15 @@ TEST_CASE("a body that never comes, and half a header, hold nothing up") {
   Socket cut(server.port());
   cut.send("POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"pro");
   cut.shutdown_sending();
-  for (Socket* socket : {&half, &header, &cut}) CHECK(socket->receive(std::chrono::seconds(5)).empty());
+  Socket idle(server.port());
+  for (Socket* late : {&half, &header}) {
+    const HttpReply reply = late->reply();
+    CHECK(reply.status == 408);
+    CHECK(reply.header("connection") == "close");
+    CHECK(reply.json()["error"]["code"] == "request_timeout");
+    CHECK(late->receive(std::chrono::seconds(5)).empty());
+  }
+  for (Socket* socket : {&cut, &idle}) CHECK(socket->receive(std::chrono::seconds(5)).empty());
   CHECK(http_get(server.port(), "/health").status == 200);
 }
 

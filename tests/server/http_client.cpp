@@ -87,8 +87,13 @@ HttpReply Socket::reply() {
     return !bytes.empty();
   };
   std::size_t head = 0;
-  while ((head = data.find("\r\n\r\n")) == std::string::npos)
-    if (!more()) return reply;
+  constexpr std::string_view kInterim = "HTTP/1.1 100 ";
+  while ((head = data.find("\r\n\r\n")) == std::string::npos || data.starts_with(kInterim)) {
+    if (head != std::string::npos)
+      data.erase(0, head + 4);
+    else if (!more())
+      return reply;
+  }
   std::size_t line = data.find("\r\n");
   reply.status = std::stoi(data.substr(9, 3));
   while (line < head) {

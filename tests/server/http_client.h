@@ -37,7 +37,7 @@ class Socket {
   bool send(std::string_view bytes);
   /// Some bytes; empty at the end of the stream or after `patience`.
   std::string receive(std::chrono::milliseconds patience = std::chrono::seconds(60));
-  /// Reads one response.
+  /// Reads one response; interim ones (100) are passed over.
   HttpReply reply();
   /// Reads until `text` came; false at the end.
   bool wait_for(std::string_view text);

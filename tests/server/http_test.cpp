@@ -22,16 +22,6 @@ Json long_story(bool stream) {
           {"stream", stream}};
 }
 
-template <typename Condition>
-bool eventually(Condition condition, milliseconds patience = std::chrono::seconds(10)) {
-  const auto end = std::chrono::steady_clock::now() + patience;
-  while (std::chrono::steady_clock::now() < end) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(milliseconds(10));
-  }
-  return condition();
-}
-
 double running(TestServer& server) { return server.metric("lanner:num_requests_running"); }
 
 }  // namespace
@@ -220,6 +210,31 @@ TEST_CASE("a client that leaves frees its place, streaming or not") {
   }
   CHECK(server.metric("lanner:request_success_total{model_name=\"tale\",finished_reason=\"abort\"") == 8);
   CHECK(http_post(server.port(), "/v1/completions", {{"prompt", "a"}, {"max_tokens", 1}}).status == 200);
+}
+
+TEST_CASE("a client that only ends its sending gets its answer, streaming or not") {
+  TestServer server("tale-gemma4", {.engine = {.threads = 1, .max_sequences = 1}});
+  for (const bool stream : {true, false}) {
+    CAPTURE(stream);
+    Socket busy(server.port());  // so that the other has to wait in the queue
+    busy.send(post_text("/v1/chat/completions", long_story(true).dump()));
+    REQUIRE(busy.wait_for("data: "));
+    Socket half(server.port());
+    half.send(post_text("/v1/chat/completions", long_story(stream).dump()));
+    half.shutdown_sending();
+    const HttpReply reply = half.reply();
+    CHECK(reply.status == 200);
+    CHECK(reply.complete);
+    if (stream)
+      CHECK(event_data(reply.body).back() == "[DONE]");
+    else
+      CHECK(reply.json()["usage"]["completion_tokens"] == 200);
+    CHECK(half.receive(std::chrono::seconds(5)).empty());
+    CHECK(busy.reply().complete);
+  }
+  CHECK(eventually([&] {
+    return server.metric("lanner:request_success_total{model_name=\"tale\",finished_reason=\"length\"") == 4;
+  }));
 }
 
 TEST_CASE("a reader that is too slow is dropped and counted, and nobody waits for it") {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "engine/engine_options.h"
 #include "server/serving.h"
@@ -36,6 +38,17 @@ class TestServer {
   std::ostringstream log_;
   std::unique_ptr<server::Serving> serving_;
 };
+
+/// Waits until `condition` holds; false when it does not within `patience`.
+template <typename Condition>
+bool eventually(Condition condition, std::chrono::milliseconds patience = std::chrono::seconds(10)) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (std::chrono::steady_clock::now() < end) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return condition();
+}
 
 /// One server of that model for all tests that need nothing else.
 TestServer& shared_server(const std::string& model);
