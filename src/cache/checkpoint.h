@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "cache/sequence_cache.h"
@@ -15,6 +16,8 @@ enum class CheckpointClass : std::uint8_t {
   kUser,      ///< end of the last user or tool turn, before the assistant's header
   kSystem,    ///< end of the system text and tools
 };
+
+inline constexpr std::size_t kCheckpointClasses = 5;
 
 /// A snapshot in the prefix store.
 struct Checkpoint {

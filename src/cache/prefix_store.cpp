@@ -85,6 +85,7 @@ void PrefixStore::insert(const PrefixKey& key, std::span<const TokenId> ids, con
   hold(snapshot);
   node.checkpoint.emplace(Checkpoint{.cache = std::move(snapshot), .kind = kind, .last_used = 0});
   touch(tree, node, kind);
+  ++counters_.stored[static_cast<std::size_t>(kind)];
   limit_branch(node);
   while (size_bytes_ > capacity_bytes_) evict_one();
 }
@@ -115,6 +116,7 @@ void PrefixStore::release(const SequenceCache& cache) {
 void PrefixStore::drop(std::map<std::uint64_t, Place>::iterator victim) {
   const auto [tree, node] = victim->second;
   order_.erase(victim);
+  ++counters_.evicted[static_cast<std::size_t>(node->checkpoint->kind)];
   release(node->checkpoint->cache);
   node->checkpoint.reset();
   tree->prune(*node);

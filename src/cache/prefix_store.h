@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -38,6 +39,8 @@ struct PrefixStoreStats {
   std::uint64_t hits = 0;
   std::uint64_t reused_tokens = 0;
   std::uint64_t evictions = 0;
+  std::array<std::uint64_t, kCheckpointClasses> evicted = {};  ///< the same, by CheckpointClass
+  std::array<std::uint64_t, kCheckpointClasses> stored = {};   ///< checkpoints so far, by CheckpointClass
   std::size_t checkpoints = 0;
   std::size_t size_bytes = 0;  ///< of every block held, each counted once
 };

@@ -20,21 +20,22 @@ class CacheBudget {
     return memory_.longest_fitting(tokens, total_bytes_);
   }
   std::size_t total_bytes() const { return total_bytes_; }
-  std::size_t reserved_bytes() const { return reserved_bytes_; }
+  const CacheBytes& reserved() const { return reserved_; }
+  std::size_t reserved_bytes() const { return reserved_.total(); }
 
   /// Changes a sequence's reservation from `before` to `after`. False, and no change, when the memory does
   /// not hold it beside `other_bytes`.
   bool reserve(const SequenceSize& before, const SequenceSize& after, std::size_t other_bytes);
   /// Whether reserve() could succeed with nothing beside.
   bool could_reserve(const SequenceSize& before, const SequenceSize& after) const {
-    return reserved_bytes_ - needed_bytes(before) + needed_bytes(after) <= total_bytes_;
+    return reserved_bytes() - needed_bytes(before) + needed_bytes(after) <= total_bytes_;
   }
-  void release(const SequenceSize& size) { reserved_bytes_ -= needed_bytes(size); }
+  void release(const SequenceSize& size) { reserved_ = reserved_ - memory_.parts(size); }
 
  private:
   SequenceMemory memory_;
   std::size_t total_bytes_;
-  std::size_t reserved_bytes_ = 0;
+  CacheBytes reserved_;
 };
 
 }  // namespace lanner::engine

@@ -15,6 +15,17 @@ std::size_t bytes_for_caches(const MemoryPlan& plan, std::size_t users) {
   return usable_bytes() - std::min(usable_bytes(), others);
 }
 
+StepKind kind_of(const std::vector<StepWork>& works) {
+  bool guesses = false, prompts = false, others = false;
+  for (const StepWork& work : works) {
+    guesses = guesses || work.guesses > 0;
+    (work.begin < work.sequence->prompt_size() ? prompts : others) = true;
+  }
+  if (guesses) return StepKind::kVerify;
+  if (!prompts) return StepKind::kDecode;
+  return others ? StepKind::kMixed : StepKind::kPrompt;
+}
+
 }  // namespace
 
 bool is_more_urgent(const Sequence& a, const Sequence& b) {
@@ -58,6 +69,7 @@ void Scheduler::start_waiting() {
 bool Scheduler::step() {
   std::vector<StepWork> works = plan_step();
   if (works.empty()) return false;
+  const StepKind kind = kind_of(works);
   const auto begin = Clock::now();
   runner_.run(works);
   const double elapsed = seconds(Clock::now() - begin);
@@ -66,6 +78,8 @@ bool Scheduler::step() {
   cost_.add(rows, 1000 * elapsed);
   ++stats_.steps;
   stats_.step_seconds += elapsed;
+  stats_.step_times[static_cast<std::size_t>(kind)].add(elapsed);
+  stats_.step_rows.add(static_cast<double>(rows));
   settle(works);
   return true;
 }
@@ -160,6 +174,7 @@ void Scheduler::wait(Owned sequence) {
 }
 
 void Scheduler::deliver(Sequence& sequence) {
+  for (const double taken : std::exchange(sequence.mask_seconds, {})) stats_.mask_times.add(taken);
   Ticket& ticket = sequence.ticket();
   if (ticket.is_over) return;
   for (Event& event : sequence.take_events()) {
@@ -300,6 +315,9 @@ EngineStats Scheduler::stats() const {
   EngineStats stats = stats_;
   stats.running = running_.size();
   stats.waiting = waiting_.size();
+  stats.preempted = static_cast<std::size_t>(
+      std::ranges::count_if(waiting_, [](const Owned& s) { return s->usage().preemptions > 0; }));
+  stats.reserved = budget_.reserved();
   stats.cache_bytes = budget_.reserved_bytes();
   stats.cache_total_bytes = budget_.total_bytes();
   stats.used_bytes = pool_.used_bytes();

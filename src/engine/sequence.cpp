@@ -85,7 +85,9 @@ std::vector<TokenId> Sequence::propose(std::size_t depth) {
 
 bool Sequence::mask(std::span<float> logits) {
   mask_.resize((logits.size() + 63) / 64);
+  const auto begin = Ticket::Clock::now();
   constraint_->fill_mask(mask_);
+  mask_seconds.push_back(std::chrono::duration<double>(Ticket::Clock::now() - begin).count());
   if (opener_ && generated() == 0 && static_cast<std::size_t>(*opener_) < logits.size())
     text::grammar::allow_token(mask_, *opener_);
   bool any = false;

@@ -98,6 +98,7 @@ class Sequence {
   std::optional<std::size_t> branch_point;           ///< where a checkpoint would have helped
   std::optional<PooledHidden> pooled;                ///< what the request wants instead of an answer
   std::size_t prompt_logprobs_sent = 0;              ///< prompt tokens, from the first on
+  std::vector<double> mask_seconds;                  ///< each time a constraint was asked since the last step
   std::vector<std::unique_ptr<Sequence>> followers;  ///< other choices, waiting for this one's prompt
   DraftDepth depth;
 

@@ -38,14 +38,15 @@ SequenceMemory::SequenceMemory(const cache::CacheSpec& spec) {
   }
 }
 
-std::size_t SequenceMemory::bytes(const SequenceSize& size) const {
-  if (size.tokens == 0) return 0;
-  std::size_t total = full_block_bytes_ * blocks_of(size.tokens) + slot_bytes_ + conv_bytes_;
+CacheBytes SequenceMemory::parts(const SequenceSize& size) const {
+  if (size.tokens == 0) return {};
+  CacheBytes parts{.full = full_block_bytes_ * blocks_of(size.tokens),
+                   .recurrent = slot_bytes_ + conv_bytes_};
   for (const Window& window : windows_)
-    total += window.block_bytes * std::min(blocks_of(size.tokens), window.most_blocks());
+    parts.sliding += window.block_bytes * std::min(blocks_of(size.tokens), window.most_blocks());
   // A draft that crosses the end of a chunk keeps the chunk before it, and the convolution all of its rows.
-  if (size.draft_rows > 0) total += slot_bytes_ + conv_row_bytes_ * size.draft_rows;
-  return total;
+  if (size.draft_rows > 0) parts.recurrent += slot_bytes_ + conv_row_bytes_ * size.draft_rows;
+  return parts;
 }
 
 std::size_t SequenceMemory::longest_fitting(std::size_t tokens, std::size_t budget) const {

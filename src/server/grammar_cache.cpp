@@ -2,6 +2,7 @@
 #include "server/grammar_cache.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace lanner::server {
 
@@ -15,6 +16,11 @@ std::shared_ptr<const GrammarVocabulary> GrammarCache::vocabulary() {
   return vocabulary_;
 }
 
+BucketCounts GrammarCache::compile_times() const {
+  const std::lock_guard lock(mutex_);
+  return compile_times_;
+}
+
 std::shared_ptr<const Grammar> GrammarCache::find(const std::string& key, const Write& write) {
   {
     const std::lock_guard lock(mutex_);
@@ -25,8 +31,11 @@ std::shared_ptr<const Grammar> GrammarCache::find(const std::string& key, const 
     }
   }
   const auto known = vocabulary();
+  const auto begin = std::chrono::steady_clock::now();
   auto grammar = std::make_shared<const Grammar>(write(*known), known);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   const std::lock_guard lock(mutex_);
+  compile_times_.add(taken.count());
   kept_.emplace_front(key, grammar);
   if (kept_.size() > kKept) kept_.pop_back();
   return grammar;

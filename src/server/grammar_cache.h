@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <list>
@@ -9,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "core/bucket_counts.h"
 #include "engine/loaded_model.h"
 #include "text/grammar/grammar.h"
 
@@ -23,13 +25,18 @@ class GrammarCache {
 
   /// The grammar known by `key`, or the one that `write` writes. Throws what `write` and Grammar throw.
   std::shared_ptr<const text::grammar::Grammar> find(const std::string& key, const Write& write);
+  /// Seconds that grammars took to compile; those that are wrong do not count.
+  BucketCounts compile_times() const;
 
  private:
   static constexpr std::size_t kKept = 64;
+  static constexpr std::array kSecondsBounds = {1e-4, 2e-4, 5e-4, .001, .002, .005, .01, .02,
+                                                .05,  .1,   .2,   .5,   1.0,  2.0,  5.0, 10.0};
   std::shared_ptr<const text::grammar::GrammarVocabulary> vocabulary();
 
   const std::shared_ptr<const engine::LoadedModel> model_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  BucketCounts compile_times_{kSecondsBounds};
   std::shared_ptr<const text::grammar::GrammarVocabulary> vocabulary_;  ///< made when first needed
   std::list<std::pair<std::string, std::shared_ptr<const text::grammar::Grammar>>> kept_;  ///< latest first
 };

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace lanner::server {
 namespace {
 
@@ -58,18 +56,11 @@ void Metrics::count(std::string_view name, std::string_view labels, double by) {
 
 void Metrics::observe(std::string_view name, double value, std::string_view labels) {
   const std::lock_guard lock(mutex_);
-  Histogram& histogram = slot(histograms_, name, labels, Histogram{});
-  if (histogram.bounds == nullptr) {
-    histogram.bounds = &bounds_of(name);
-    histogram.counts.resize(histogram.bounds->size() + 1);
-  }
-  const auto at = std::ranges::lower_bound(*histogram.bounds, value);
-  ++histogram.counts[static_cast<std::size_t>(at - histogram.bounds->begin())];
-  histogram.sum += value;
-  ++histogram.total;
+  slot(histograms_, name, labels, BucketCounts(bounds_of(name))).add(value);
 }
 
-std::string Metrics::expose(const std::vector<Gauge>& gauges, const std::vector<Gauge>& counters) const {
+std::string Metrics::expose(const std::vector<Gauge>& gauges, const std::vector<Gauge>& counters,
+                            const std::vector<GivenHistogram>& histograms) const {
   const std::lock_guard lock(mutex_);
   const std::string model = fmt::format("model_name=\"{}\"", escaped_label(model_name_));
   const auto labelled = [&](const std::string& more) { return more.empty() ? model : model + "," + more; };
@@ -84,20 +75,23 @@ std::string Metrics::expose(const std::vector<Gauge>& gauges, const std::vector<
   for (const Gauge& counter : counters) line("counter", counter.name, counter.labels, counter.value);
   for (const auto& [name, series] : counters_)
     for (const auto& [labels, value] : series) line("counter", name, labels, value);
-  for (const auto& [name, series] : histograms_) {
-    out += fmt::format("# TYPE lanner:{} histogram\n", name);
-    for (const auto& [labels, histogram] : series) {
-      std::uint64_t sum = 0;
-      for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
-        sum += histogram.counts[i];
-        const std::string bound =
-            i < histogram.bounds->size() ? number_text((*histogram.bounds)[i]) : std::string("+Inf");
-        out += fmt::format("lanner:{}_bucket{{{},le=\"{}\"}} {}\n", name, labelled(labels), bound, sum);
-      }
-      out += fmt::format("lanner:{}_sum{{{}}} {}\n", name, labelled(labels), number_text(histogram.sum));
-      out += fmt::format("lanner:{}_count{{{}}} {}\n", name, labelled(labels), histogram.total);
+  const auto histogram = [&](const std::string& name, const std::string& labels, const BucketCounts& counts) {
+    if (name != last) out += fmt::format("# TYPE lanner:{} histogram\n", name);
+    last = name;
+    const std::string all = labelled(labels);
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < counts.counts().size(); ++i) {
+      sum += counts.counts()[i];
+      const std::string bound =
+          i < counts.bounds().size() ? number_text(counts.bounds()[i]) : std::string("+Inf");
+      out += fmt::format("lanner:{}_bucket{{{},le=\"{}\"}} {}\n", name, all, bound, sum);
     }
-  }
+    out += fmt::format("lanner:{}_sum{{{}}} {}\n", name, all, number_text(counts.sum()));
+    out += fmt::format("lanner:{}_count{{{}}} {}\n", name, all, counts.total());
+  };
+  for (const GivenHistogram& given : histograms) histogram(given.name, given.labels, given.counts);
+  for (const auto& [name, series] : histograms_)
+    for (const auto& [labels, counts] : series) histogram(name, labels, counts);
   return out;
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/bucket_counts.h"
 
 namespace lanner::server {
 
@@ -16,6 +16,13 @@ struct Gauge {
   std::string name;
   std::string labels = {};  ///< `kind="full"`, or nothing
   double value = 0;
+};
+
+/// A histogram kept elsewhere, for one exposition.
+struct GivenHistogram {
+  std::string name;
+  std::string labels;
+  BucketCounts counts;
 };
 
 /// Counters and histograms in the text format of Prometheus (0.0.4). Names have the prefix "lanner:" and the
@@ -29,23 +36,18 @@ class Metrics {
   void count(std::string_view name, std::string_view labels = {}, double by = 1);
   /// Into the histogram's buckets: seconds for names in _seconds, else counts.
   void observe(std::string_view name, double value, std::string_view labels = {});
-  /// `counters`: values counted elsewhere.
-  std::string expose(const std::vector<Gauge>& gauges, const std::vector<Gauge>& counters) const;
+  /// `counters`, `histograms`: values counted elsewhere. Those of one name must follow each other.
+  std::string expose(const std::vector<Gauge>& gauges, const std::vector<Gauge>& counters,
+                     const std::vector<GivenHistogram>& histograms) const;
 
  private:
-  struct Histogram {
-    const std::vector<double>* bounds = nullptr;
-    std::vector<std::uint64_t> counts;
-    double sum = 0;
-    std::uint64_t total = 0;
-  };
   template <typename Value>
   using Series = std::map<std::string, std::map<std::string, Value, std::less<>>, std::less<>>;
 
   mutable std::mutex mutex_;
   std::string model_name_;
   Series<double> counters_;
-  Series<Histogram> histograms_;
+  Series<BucketCounts> histograms_;
 };
 
 }  // namespace lanner::server

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "engine/model_report.h"
 #include "engine/prefix_key.h"
@@ -16,11 +17,36 @@ Gauge value_of(const char* name, double value, std::string labels = {}) {
   return {.name = name, .labels = std::move(labels), .value = value};
 }
 
+std::string shape_label(std::size_t shape) {
+  static constexpr std::array<const char*, engine::kStepKinds> kNames = {"decode", "prompt", "mixed",
+                                                                         "verify"};
+  return fmt::format("shape=\"{}\"", kNames[shape]);
+}
+
+std::string class_label(std::size_t kind) {
+  static constexpr std::array<const char*, cache::kCheckpointClasses> kNames = {"end", "interval", "branch",
+                                                                                "user", "system"};
+  return fmt::format("class=\"{}\"", kNames[kind]);
+}
+
+std::vector<GivenHistogram> engine_histograms(const engine::EngineStats& stats) {
+  std::vector<GivenHistogram> histograms;
+  for (std::size_t i = 0; i < engine::kStepKinds; ++i)
+    histograms.push_back({"step_seconds", shape_label(i), stats.step_times[i]});
+  histograms.push_back({"iteration_tokens_total", "", stats.step_rows});
+  histograms.push_back({"grammar_mask_seconds", "", stats.mask_times});
+  return histograms;
+}
+
 std::vector<Gauge> engine_gauges(const engine::EngineStats& stats) {
   const double total = static_cast<double>(stats.cache_total_bytes);
   return {value_of("num_requests_running", static_cast<double>(stats.running)),
           value_of("num_requests_waiting", static_cast<double>(std::max(stats.waiting, stats.queued))),
-          value_of("kv_cache_bytes", static_cast<double>(stats.cache_bytes)),
+          value_of("num_requests_preempted", static_cast<double>(stats.preempted)),
+          value_of("kv_cache_bytes", static_cast<double>(stats.reserved.full), "kind=\"full\""),
+          value_of("kv_cache_bytes", static_cast<double>(stats.reserved.sliding), "kind=\"sliding\""),
+          value_of("kv_cache_bytes", static_cast<double>(stats.reserved.recurrent), "kind=\"recurrent\""),
+          value_of("workspace_bytes", static_cast<double>(stats.workspace_bytes), "device=\"cpu\""),
           value_of("prefix_cache_bytes", static_cast<double>(stats.prefixes.size_bytes)),
           value_of("prefix_cache_checkpoints", static_cast<double>(stats.prefixes.checkpoints)),
           value_of("kv_cache_usage_perc", total > 0 ? static_cast<double>(stats.cache_bytes) / total : 0)};
@@ -40,12 +66,18 @@ std::vector<Gauge> engine_counters(const engine::EngineStats& stats) {
   counters.push_back(value_of("spec_decode_num_accepted_tokens_total", accepted));
   counters.push_back(
       value_of("num_preemptions_total", static_cast<double>(stats.preemptions), "kind=\"recompute\""));
-  counters.push_back(value_of("steps_total", static_cast<double>(stats.steps)));
-  counters.push_back(value_of("step_seconds_total", stats.step_seconds));
+  for (std::size_t i = 0; i < engine::kStepKinds; ++i)
+    counters.push_back(
+        value_of("steps_total", static_cast<double>(stats.step_times[i].total()), shape_label(i)));
   counters.push_back(value_of("prefix_cache_queries_total", static_cast<double>(stats.computed_prompt_tokens +
                                                                                 stats.cached_prompt_tokens)));
   counters.push_back(value_of("prefix_cache_hits_total", static_cast<double>(stats.cached_prompt_tokens)));
-  counters.push_back(value_of("prefix_cache_evictions_total", static_cast<double>(stats.prefixes.evictions)));
+  for (std::size_t i = 0; i < cache::kCheckpointClasses; ++i)
+    counters.push_back(value_of("prefix_cache_evictions_total",
+                                static_cast<double>(stats.prefixes.evicted[i]), class_label(i)));
+  for (std::size_t i = 0; i < cache::kCheckpointClasses; ++i)
+    counters.push_back(
+        value_of("checkpoints_total", static_cast<double>(stats.prefixes.stored[i]), class_label(i)));
   return counters;
 }
 
@@ -68,15 +100,18 @@ void Service::answer_health(const Call& call) const {
 void Service::answer_metrics(const Call& call) const {
   if (!options_.metrics) return call.exchange->respond({.status = 404, .body = "{}"});
   std::vector<Gauge> gauges, counters;
+  std::vector<GivenHistogram> histograms;
   if (call.served) {
     const engine::EngineStats stats = call.served->engine->stats();
     gauges = engine_gauges(stats);
     gauges.push_back(value_of("weights_bytes", weight_bytes(*call.served->model),
                               fmt::format("device=\"{}\"", call.served->model->ops().device)));
     counters = engine_counters(stats);
+    histograms = engine_histograms(stats);
+    histograms.push_back({"grammar_compile_seconds", "", call.served->grammars->compile_times()});
   }
   call.exchange->respond({.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                          .body = metrics_->expose(gauges, counters) + process_gauges()});
+                          .body = metrics_->expose(gauges, counters, histograms) + process_gauges()});
 }
 
 void Service::answer_stats(const Call& call) const {
