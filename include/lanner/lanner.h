@@ -2,6 +2,8 @@
 #ifndef LANNER_LANNER_H
 #define LANNER_LANNER_H
 
+/* NOLINTBEGIN(modernize-*,readability-identifier-naming): this is C. */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -125,5 +127,7 @@ void lanner_answer_free(lanner_answer* answer);
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(modernize-*,readability-identifier-naming) */
 
 #endif

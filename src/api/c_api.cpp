@@ -164,9 +164,6 @@ lanner_status next_token(lanner_answer* answer, lanner_token* token) {
 }  // namespace
 }  // namespace lanner::api
 
-using lanner::api::expect;
-using lanner::api::reported;
-
 extern "C" {
 
 const char* lanner_version(void) { return lanner::api::version().data(); }
@@ -175,8 +172,8 @@ lanner_status lanner_last_status(void) { return lanner::api::last_failure().stat
 
 lanner_model* lanner_load(const char* folder, const lanner_load_options* options) {
   lanner_model* model = nullptr;
-  reported([&] {
-    expect(folder != nullptr, "folder is NULL");
+  lanner::api::reported([&] {
+    lanner::api::expect(folder != nullptr, "folder is NULL");
     model = new lanner_model{lanner::api::Model(
         folder, options == nullptr ? lanner::api::LoadOptions{} : lanner::api::load_options(*options))};
     return LANNER_OK;
@@ -216,8 +213,8 @@ lanner_generate_options lanner_generate_defaults(void) {
 lanner_answer* lanner_chat(lanner_model* model, const lanner_message* messages, size_t count,
                            const lanner_generate_options* options) {
   lanner_answer* answer = nullptr;
-  reported([&] {
-    expect(model != nullptr, "model is NULL");
+  lanner::api::reported([&] {
+    lanner::api::expect(model != nullptr, "model is NULL");
     answer = new lanner_answer{
         model->model.chat(lanner::api::messages_of(messages, count), lanner::api::generate_options(options))};
     return LANNER_OK;
@@ -228,8 +225,8 @@ lanner_answer* lanner_chat(lanner_model* model, const lanner_message* messages, 
 lanner_answer* lanner_complete(lanner_model* model, const char* text,
                                const lanner_generate_options* options) {
   lanner_answer* answer = nullptr;
-  reported([&] {
-    expect(model != nullptr && text != nullptr, "model or text is NULL");
+  lanner::api::reported([&] {
+    lanner::api::expect(model != nullptr && text != nullptr, "model or text is NULL");
     answer = new lanner_answer{model->model.complete(text, lanner::api::generate_options(options))};
     return LANNER_OK;
   });
@@ -237,12 +234,12 @@ lanner_answer* lanner_complete(lanner_model* model, const char* text,
 }
 
 lanner_status lanner_next(lanner_answer* answer, lanner_token* token) {
-  return reported([&] { return lanner::api::next_token(answer, token); });
+  return lanner::api::reported([&] { return lanner::api::next_token(answer, token); });
 }
 
 lanner_status lanner_read(lanner_answer* answer, lanner_token_callback callback, void* user) {
-  return reported([&] {
-    expect(callback != nullptr, "callback is NULL");
+  return lanner::api::reported([&] {
+    lanner::api::expect(callback != nullptr, "callback is NULL");
     lanner_token token;
     while (lanner::api::next_token(answer, &token) == LANNER_OK)
       if (callback(&token, user) != 0) answer->answer.cancel();
@@ -251,8 +248,8 @@ lanner_status lanner_read(lanner_answer* answer, lanner_token_callback callback,
 }
 
 lanner_status lanner_get_result(lanner_answer* answer, lanner_result* result) {
-  return reported([&] {
-    expect(answer != nullptr && result != nullptr, "answer or result is NULL");
+  return lanner::api::reported([&] {
+    lanner::api::expect(answer != nullptr && result != nullptr, "answer or result is NULL");
     const lanner::api::Result& whole = answer->answer.result();
     *result = {.finish = lanner::api::finish_of(whole.finish_reason),
                .prompt_tokens = whole.prompt_tokens,

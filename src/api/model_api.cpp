@@ -129,7 +129,7 @@ class Answer::Impl {
       if (!event) break;
       if (auto token = take(*event)) return token;
     }
-    if (failure_) throw *failure_;
+    if (failure_) throw Error(*failure_);
     return std::nullopt;
   }
 

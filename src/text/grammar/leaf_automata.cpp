@@ -120,10 +120,10 @@ const LeafAutomata::PlainStep& LeafAutomata::find_plain_step(LeafState state) {
   PlainClasses mixed = 0;  // Classes whose characters lead to several states.
   leads_to[kBeyondAscii] = beyond.next;
   if (beyond.classes == 0) mixed |= PlainClasses{1} << kBeyondAscii;
-  for (std::uint8_t byte = 0; byte < kAsciiClass.size(); ++byte) {
+  for (std::size_t byte = 0; byte < kAsciiClass.size(); ++byte) {
     const std::uint8_t its_class = kAsciiClass[byte];
     if (its_class == kNoPlainClass) continue;
-    const LeafState next = step(state, byte);
+    const LeafState next = step(state, static_cast<std::uint8_t>(byte));
     if (leads_to[its_class] == kUnknown) leads_to[its_class] = next;
     if (leads_to[its_class] != next) mixed |= PlainClasses{1} << its_class;
   }
