@@ -206,14 +206,23 @@ describe.skipIf(!hasChromium || !canServe()).each(['tale-gemma4', 'tale-qwen3_5'
   });
 
   it('stops the engine when the reader stops', async () => {
-    await settings({ Effort: 'none', 'Further request fields': '{"ignore_eos": true}' });
-    await say(page, 'Tell me a long story.');
-    await page.getByTestId('speed').getByText(/tokens\/s/).waitFor();
-    await page.getByRole('button', { name: 'Stop' }).click();
-    await settled(page);
-    await lastAnswer().locator('.figures').getByText(/stopped/).waitFor();
-    expect((await shown()).length).toBeGreaterThan(0);
-    await expect.poll(async () => (await getJson('stats'))['running']).toBe(0);
+    await page.context().close();
+    const slow = await serve(model, '--isa', 'reference', '--compute', 'exact', '--threads', '1');
+    ({ page, complaints } = await openPage(browser, slow.address));
+    try {
+      await settings({ Effort: 'none', 'Further request fields': '{"ignore_eos": true}' });
+      await say(page, 'Tell me a long story.');
+      await page.getByTestId('speed').getByText(/tokens\/s/).waitFor();
+      await page.getByRole('button', { name: 'Stop' }).click();
+      await settled(page);
+      await lastAnswer().locator('.figures').getByText(/stopped/).waitFor();
+      expect((await shown()).length).toBeGreaterThan(0);
+      const running = async () => ((await (await fetch(`${slow.address}stats`)).json()) as Record<string, unknown>)['running'];
+      await expect.poll(running).toBe(0);
+    } finally {
+      await page.context().close();
+      slow.stop();
+    }
   });
 
   once('keeps conversations in the browser, exports and imports them', async () => {
