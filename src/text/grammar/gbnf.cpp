@@ -240,11 +240,16 @@ class GbnfParser {
       cursor_.expect("]>");
       if (!vocabulary_.is_marker(static_cast<TokenId>(id)))
         cursor_.fail_at(begin, fmt::format("token {} is no marker of the model", id));
-      return source_.marker(static_cast<TokenId>(id));
+      return marker(static_cast<TokenId>(id), begin, name);
     }
     const std::optional<TokenId> id = vocabulary_.marker(name);
     if (!id) cursor_.fail_at(begin, fmt::format("the model has no marker token \"{}\"", name));
-    return source_.marker(*id);
+    return marker(*id, begin, name);
+  }
+
+  ExprId marker(TokenId id, std::size_t begin, std::string_view name) {
+    if (vocabulary_.is_stop(id)) cursor_.fail_at(begin, stop_marker_message(name));
+    return source_.marker(id);
   }
 
   Cursor cursor_;

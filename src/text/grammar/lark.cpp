@@ -358,6 +358,7 @@ class LarkParser {
     const std::string_view name = cursor_.since(begin);
     const std::optional<TokenId> id = vocabulary_.marker(name);
     if (!id) cursor_.fail_at(begin, fmt::format("the model has no marker token \"{}\"", name));
+    if (vocabulary_.is_stop(*id)) cursor_.fail_at(begin, stop_marker_message(name));
     if (inside == Inside::kTerminal) cursor_.fail_at(begin, "a terminal cannot use marker tokens");
     return terminal(source_.marker(*id), inside);
   }

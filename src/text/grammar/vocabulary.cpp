@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "text/grammar/vocabulary.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "text/tokenizer.h"
@@ -124,6 +126,10 @@ std::string_view GrammarVocabulary::text(TokenId id) const {
   if (id < 0 || static_cast<std::size_t>(id) >= size_) return {};
   const auto i = static_cast<std::size_t>(id);
   return std::string_view(characters_).substr(offsets_[i], offsets_[i + 1] - offsets_[i]);
+}
+
+std::string stop_marker_message(std::string_view name) {
+  return fmt::format("\"{}\" ends an answer: it may come where the grammar ends, so leave it out", name);
 }
 
 }  // namespace lanner::text::grammar

@@ -82,4 +82,7 @@ class GrammarVocabulary {
   std::vector<Below> below_;
 };
 
+/// Why a grammar may not name a stop token.
+std::string stop_marker_message(std::string_view name);
+
 }  // namespace lanner::text::grammar

@@ -85,6 +85,8 @@ TEST_CASE("gbnf: errors name line and column") {
   CHECK(error_of("root ::= \"x\"{3,2}").find("upper count") != std::string::npos);
   CHECK(error_of("root ::= \"x\"{18446744073709551615}").find("number above") != std::string::npos);
   CHECK(error_of("root ::= <nope>").find("no marker token \"<nope>\"") != std::string::npos);
+  for (const char* stops : {"root ::= <end> \"x\"", "root ::= \"x\" <[258]>"})
+    CHECK(error_of(stops).find("ends an answer") != std::string::npos);
   CHECK(error_of("root ::= \"\\q\"").find("unknown escape") != std::string::npos);
   CHECK(error_of("root ::= \"\xFF\"").find("not UTF-8") != std::string::npos);
   CHECK(error_of("root ::= " + std::string(60'000, '(')).find("too deeply") != std::string::npos);

@@ -67,6 +67,7 @@ TEST_CASE("lark: marker tokens are named") {
 
 TEST_CASE("lark: errors name line and column") {
   CHECK(error_of("start: a\n") == "grammar: line 1, column 8 (byte 8): \"a\" is not defined");
+  CHECK(error_of("start: \"x\" <end>\n").find("ends an answer") != std::string::npos);
   CHECK(error_of("a: \"x\"\n").find("\"start\" is not defined") != std::string::npos);
   CHECK(error_of("start: \"x").find("no closing \"") != std::string::npos);
   CHECK(error_of("start: /x").find("no closing /") != std::string::npos);
