@@ -44,6 +44,18 @@ describe.skipIf(!hasChromium || !canServe()).each(['tale-gemma4', 'tale-qwen3_5'
     await page.keyboard.press('Alt+s');
   }
   const greedy = (longest: number) => settings({ Temperature: '0', 'Longest answer, tokens': String(longest), Effort: 'none' });
+  /** With a server so slow that a reader sees an answer grow. */
+  async function slowly(body: (address: string) => Promise<void>): Promise<void> {
+    await page.context().close();
+    const slow = await serve(model, '--isa', 'reference', '--compute', 'exact', '--threads', '1');
+    ({ page, complaints } = await openPage(browser, slow.address));
+    try {
+      await body(slow.address);
+    } finally {
+      await page.context().close();
+      slow.stop();
+    }
+  }
   async function ask(message: string): Promise<void> {
     await say(page, message);
     await settled(page);
@@ -78,29 +90,30 @@ describe.skipIf(!hasChromium || !canServe()).each(['tale-gemma4', 'tale-qwen3_5'
     expect(await lastAnswer().locator('.figures').getAttribute('title')).toContain('tale');
   });
 
-  it('streams an answer, counts tokens and speed, and repeats a greedy answer', async () => {
-    await greedy(40);
-    await page.getByRole('log').evaluate((log) => {
-      const lengths = new Set<number>();
-      Object.assign(window, { lengths });
-      new MutationObserver(() => lengths.add(log.querySelector('.message.assistant')?.textContent?.length ?? 0)).observe(log, { subtree: true, childList: true, characterData: true });
-    });
-    await ask(kStory);
-    expect(await page.evaluate(() => (window as unknown as { lengths: Set<number> }).lengths.size)).toBeGreaterThan(3);
-    const first = await shown();
-    expect(first.length).toBeGreaterThan(40);
-    await lastAnswer().getByText(/\d+ tokens · \d+(\.\d)? tokens\/s/).waitFor();
-    const usage = /(\d+) tokens/.exec((await lastAnswer().locator('.figures').textContent())!)!;
-    const prompt = /prompt: (\d+) tokens/.exec((await lastAnswer().locator('.figures').getAttribute('title'))!)!;
-    const [info] = (await getJson('v1/models'))['data'] as Record<string, unknown>[];
-    expect(await page.locator('meter').getAttribute('aria-label')).toBe(
-      `Context: ${Number(usage[1]) + Number(prompt[1])} of ${String(info!['context_window'])} tokens`,
-    );
-    await lastAnswer().getByRole('button', { name: 'Regenerate' }).click();
-    await page.getByText('2/2').waitFor();
-    await settled(page);
-    expect(await shown()).toBe(first);
-  });
+  it('streams an answer, counts tokens and speed, and repeats a greedy answer', () =>
+    slowly(async () => {
+      await greedy(40);
+      await page.getByRole('log').evaluate((log) => {
+        const lengths = new Set<number>();
+        Object.assign(window, { lengths });
+        new MutationObserver(() => lengths.add(log.querySelector('.message.assistant')?.textContent?.length ?? 0)).observe(log, { subtree: true, childList: true, characterData: true });
+      });
+      await ask(kStory);
+      expect(await page.evaluate(() => (window as unknown as { lengths: Set<number> }).lengths.size)).toBeGreaterThan(3);
+      const first = await shown();
+      expect(first.length).toBeGreaterThan(40);
+      await lastAnswer().getByText(/\d+ tokens · \d+(\.\d)? tokens\/s/).waitFor();
+      const usage = /(\d+) tokens/.exec((await lastAnswer().locator('.figures').textContent())!)!;
+      const prompt = /prompt: (\d+) tokens/.exec((await lastAnswer().locator('.figures').getAttribute('title'))!)!;
+      const [info] = (await getJson('v1/models'))['data'] as Record<string, unknown>[];
+      expect(await page.locator('meter').getAttribute('aria-label')).toBe(
+        `Context: ${Number(usage[1]) + Number(prompt[1])} of ${String(info!['context_window'])} tokens`,
+      );
+      await lastAnswer().getByRole('button', { name: 'Regenerate' }).click();
+      await page.getByText('2/2').waitFor();
+      await settled(page);
+      expect(await shown()).toBe(first);
+    }));
 
   it('shows Markdown and coloured code as the server sends it', async () => {
     const markdown = '# Rain\n\nSome **bold** words:\n\n- one\n- two\n\n```python\ndef fall(drops):\n    return drops < 3\n```\n';
@@ -205,11 +218,8 @@ describe.skipIf(!hasChromium || !canServe()).each(['tale-gemma4', 'tale-qwen3_5'
     expect(longer.startsWith(first)).toBe(true);
   });
 
-  it('stops the engine when the reader stops', async () => {
-    await page.context().close();
-    const slow = await serve(model, '--isa', 'reference', '--compute', 'exact', '--threads', '1');
-    ({ page, complaints } = await openPage(browser, slow.address));
-    try {
+  it('stops the engine when the reader stops', () =>
+    slowly(async (address) => {
       await settings({ Effort: 'none', 'Further request fields': '{"ignore_eos": true}' });
       await say(page, 'Tell me a long story.');
       await page.getByTestId('speed').getByText(/tokens\/s/).waitFor();
@@ -217,13 +227,9 @@ describe.skipIf(!hasChromium || !canServe()).each(['tale-gemma4', 'tale-qwen3_5'
       await settled(page);
       await lastAnswer().locator('.figures').getByText(/stopped/).waitFor();
       expect((await shown()).length).toBeGreaterThan(0);
-      const running = async () => ((await (await fetch(`${slow.address}stats`)).json()) as Record<string, unknown>)['running'];
+      const running = async () => ((await (await fetch(`${address}stats`)).json()) as Record<string, unknown>)['running'];
       await expect.poll(running).toBe(0);
-    } finally {
-      await page.context().close();
-      slow.stop();
-    }
-  });
+    }));
 
   once('keeps conversations in the browser, exports and imports them', async () => {
     await greedy(16);
