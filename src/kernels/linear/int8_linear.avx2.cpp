@@ -8,6 +8,8 @@
 
 #include <cstring>
 
+#include "kernels/linear/int8_formats.h"
+
 namespace lanner::kernels {
 namespace {
 
@@ -250,24 +252,6 @@ class Tiles {
   static constexpr std::size_t kTableBytes = kPackedTileRows * (kDtype == DType::kF32 ? 4 : 2);
 };
 
-template <DType kDtype>
-Int8LinearFn* find(int bits) {
-  switch (bits) {
-    case 2:
-      return Tiles<2, kDtype>::linear;
-    case 3:
-      return Tiles<3, kDtype>::linear;
-    case 4:
-      return Tiles<4, kDtype>::linear;
-    case 5:
-      return Tiles<5, kDtype>::linear;
-    case 6:
-      return Tiles<6, kDtype>::linear;
-    default:
-      return Tiles<8, kDtype>::linear;
-  }
-}
-
 inline float largest_lane(__m256 v) {
   __m128 half = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
   half = _mm_max_ps(half, _mm_movehl_ps(half, half));
@@ -313,10 +297,7 @@ void quantize_rows_avx2(std::int8_t* codes, float* scales, float* sums, const fl
 }
 
 Int8Kernels int8_kernels_avx2(const WeightSpec& spec) {
-  Int8LinearFn* const linear = spec.dtype == DType::kF32   ? find<DType::kF32>(spec.bits)
-                               : spec.dtype == DType::kF16 ? find<DType::kF16>(spec.bits)
-                                                           : find<DType::kBF16>(spec.bits);
-  return {.linear = linear, .quantize_rows = quantize_rows_avx2};
+  return {.linear = int8_linear_of<Tiles>(spec), .quantize_rows = quantize_rows_avx2};
 }
 
 }  // namespace lanner::kernels

@@ -7,6 +7,8 @@
 
 #include <cstring>
 
+#include "kernels/linear/int8_formats.h"
+
 namespace lanner::kernels {
 namespace {
 
@@ -183,24 +185,6 @@ class Tiles {
   static constexpr std::size_t kTableBytes = kPackedTileRows * (kDtype == DType::kF32 ? 4 : 2);
 };
 
-template <DType kDtype>
-Int8LinearFn* find(int bits) {
-  switch (bits) {
-    case 2:
-      return Tiles<2, kDtype>::linear;
-    case 3:
-      return Tiles<3, kDtype>::linear;
-    case 4:
-      return Tiles<4, kDtype>::linear;
-    case 5:
-      return Tiles<5, kDtype>::linear;
-    case 6:
-      return Tiles<6, kDtype>::linear;
-    default:
-      return Tiles<8, kDtype>::linear;
-  }
-}
-
 }  // namespace
 
 void quantize_rows_avx512(std::int8_t* codes, float* scales, float* sums, const float* x, std::size_t rows,
@@ -225,10 +209,7 @@ void quantize_rows_avx512(std::int8_t* codes, float* scales, float* sums, const 
 }
 
 Int8Kernels int8_kernels_avx512(const WeightSpec& spec) {
-  Int8LinearFn* const linear = spec.dtype == DType::kF32   ? find<DType::kF32>(spec.bits)
-                               : spec.dtype == DType::kF16 ? find<DType::kF16>(spec.bits)
-                                                           : find<DType::kBF16>(spec.bits);
-  return {.linear = linear, .quantize_rows = quantize_rows_avx512};
+  return {.linear = int8_linear_of<Tiles>(spec), .quantize_rows = quantize_rows_avx512};
 }
 
 }  // namespace lanner::kernels
