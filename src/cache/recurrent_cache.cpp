@@ -106,9 +106,9 @@ std::optional<device::DeltaFoldCall> RecurrentCache::take_fold() {
     call = fold_call(previous_, slot_.state->as<float>());
     folded_ = true;
   } else if (is_shared(slot_.state)) {
-    if (!next_state_) next_state_ = pool_.take(state_bytes());
-    call = fold_call(slot_, next_state_->as<float>());
-    slot_.state = std::move(next_state_);
+    BlockRef next = take_next_state();
+    call = fold_call(slot_, next->as<float>());
+    slot_.state = std::move(next);
   } else {
     call = fold_call(slot_, slot_.state->as<float>());
   }
@@ -116,50 +116,42 @@ std::optional<device::DeltaFoldCall> RecurrentCache::take_fold() {
   return call;
 }
 
-device::DeltaNetCall RecurrentCache::take_rows(const DeltaAppend& append) {
+BlockRef RecurrentCache::take_next_state() {
+  if (!next_state_) next_state_ = pool_.take(state_bytes());
+  return std::exchange(next_state_, nullptr);
+}
+
+device::DeltaNetCall RecurrentCache::rows_call(const DeltaAppend& append, std::size_t rows) const {
   const auto begin = static_cast<std::int64_t>(append.done);
-  const std::size_t rows = std::min(append.qkv.rows() - append.done, kDeltaChunk - slot_.count);
   const std::int64_t end = begin + static_cast<std::int64_t>(rows);
-  const device::DeltaNetCall call = {.out = append.out.slice(begin, end),
-                                     .qkv = append.qkv.slice(begin, end),
-                                     .beta = append.beta.slice(begin, end),
-                                     .log_decay = append.log_decay.slice(begin, end),
-                                     .first = slot_.count,
-                                     .key_heads = spec_.key_heads,
-                                     .value_heads = spec_.value_heads,
-                                     .key_dim = spec_.key_dim,
-                                     .value_dim = spec_.value_dim,
-                                     .state = slot_.state->as<float>(),
-                                     .entry_keys = entry_keys(slot_),
-                                     .entry_values = entry_values(slot_),
-                                     .entry_decay = entry_decay(slot_)};
+  return {.out = append.out.slice(begin, end),
+          .qkv = append.qkv.slice(begin, end),
+          .beta = append.beta.slice(begin, end),
+          .log_decay = append.log_decay.slice(begin, end),
+          .first = slot_.count,
+          .key_heads = spec_.key_heads,
+          .value_heads = spec_.value_heads,
+          .key_dim = spec_.key_dim,
+          .value_dim = spec_.value_dim,
+          .state = slot_.state->as<float>(),
+          .entry_keys = entry_keys(slot_),
+          .entry_values = entry_values(slot_),
+          .entry_decay = entry_decay(slot_)};
+}
+
+device::DeltaNetCall RecurrentCache::take_rows(const DeltaAppend& append) {
+  const std::size_t rows = std::min(append.qkv.rows() - append.done, kDeltaChunk - slot_.count);
+  const device::DeltaNetCall call = rows_call(append, rows);
   slot_.count += rows;
   return call;
 }
 
 device::DeltaNetCall RecurrentCache::take_run(const DeltaAppend& append) {
   assert(!drafting_);
-  const auto rows = static_cast<std::int64_t>(append.qkv.rows());
-  const auto begin = static_cast<std::int64_t>(append.done);
-  device::DeltaNetCall call = {.out = append.out.slice(begin, rows),
-                               .qkv = append.qkv.slice(begin, rows),
-                               .beta = append.beta.slice(begin, rows),
-                               .log_decay = append.log_decay.slice(begin, rows),
-                               .first = slot_.count,
-                               .key_heads = spec_.key_heads,
-                               .value_heads = spec_.value_heads,
-                               .key_dim = spec_.key_dim,
-                               .value_dim = spec_.value_dim,
-                               .state = slot_.state->as<float>(),
-                               .entry_keys = entry_keys(slot_),
-                               .entry_values = entry_values(slot_),
-                               .entry_decay = entry_decay(slot_)};
+  device::DeltaNetCall call = rows_call(append, append.qkv.rows() - append.done);
   const std::size_t total = slot_.count + call.qkv.rows();
   if (total >= kDeltaChunk) {
-    if (is_shared(slot_.state)) {
-      if (!next_state_) next_state_ = pool_.take(state_bytes());
-      slot_.state = std::move(next_state_);
-    }
+    if (is_shared(slot_.state)) slot_.state = take_next_state();
     call.next_state = slot_.state->as<float>();
   }
   slot_.count = total % kDeltaChunk;

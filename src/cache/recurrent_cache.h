@@ -111,6 +111,10 @@ class RecurrentCache {
   float* entry_decay(const Slot& slot) const;
   void own_entries(Slot& slot) const;
   void own_target(Slot& slot) const;
+  /// The block for S where the present one is shared: the reserved one, if there is one.
+  BlockRef take_next_state();
+  /// The next `rows` rows of an append, into the open chunk.
+  device::DeltaNetCall rows_call(const DeltaAppend& append, std::size_t rows) const;
   device::DeltaFoldCall fold_call(const Slot& slot, float* next_state) const;
 
   RecurrentSpec spec_;
