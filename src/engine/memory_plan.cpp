@@ -3,24 +3,12 @@
 
 #include <algorithm>
 #include <fstream>
-#include <functional>
 #include <string>
+
+#include "engine/largest.h"
 
 namespace lanner::engine {
 namespace {
-
-/// The largest n <= most with holds(n), which no larger n regains; 0 when there is none.
-std::size_t largest(std::size_t most, const std::function<bool(std::size_t)>& holds) {
-  std::size_t low = 0;
-  while (low < most) {
-    const std::size_t middle = low + (most - low + 1) / 2;
-    if (holds(middle))
-      low = middle;
-    else
-      most = middle - 1;
-  }
-  return low;
-}
 
 /// The number behind `key` in a file of "key number" lines or of one number; 0 when there is none.
 std::size_t read_number(const char* file, const std::string& key) {

@@ -12,7 +12,8 @@ double seconds(Ticket::Clock::duration duration) { return std::chrono::duration<
 /// What is left for caches on this machine; the model's own memory is taken already.
 std::size_t bytes_for_caches(const MemoryPlan& plan, std::size_t users) {
   const std::size_t others = plan.weights().mapped_bytes + plan.step_bytes(users);
-  return usable_bytes() - std::min(usable_bytes(), others);
+  const std::size_t usable = usable_bytes();
+  return usable - std::min(usable, others);
 }
 
 StepKind kind_of(const std::vector<StepWork>& works) {
@@ -46,7 +47,8 @@ Scheduler::Scheduler(const LoadedModel& model, const EngineOptions& options)
              .wanted = options.max_sequences,
              .context = model.model().facts().context,
              .threads = options.threads}),
-      budget_(plan_.sequence(), options.cache_bytes.value_or(bytes_for_caches(plan_, options.max_sequences))),
+      budget_(plan_.sequence(),
+              options.cache_bytes ? *options.cache_bytes : bytes_for_caches(plan_, options.max_sequences)),
       pool_(cache::BlockPool::kUnlimited, *model.ops().memory),
       prefixes_(model, options, options.prefix_bytes.value_or(budget_.total_bytes() / 2)),
       runner_(model, options.threads, plan_.workspace().arena_bytes(options.max_sequences)) {}

@@ -5,6 +5,7 @@
 
 #include "cache/kv_cache.h"
 #include "cache/recurrent_cache.h"
+#include "engine/largest.h"
 
 namespace lanner::engine {
 namespace {
@@ -50,15 +51,7 @@ CacheBytes SequenceMemory::parts(const SequenceSize& size) const {
 }
 
 std::size_t SequenceMemory::longest_fitting(std::size_t tokens, std::size_t budget) const {
-  std::size_t low = 0;
-  while (low < tokens) {
-    const std::size_t middle = low + (tokens - low + 1) / 2;
-    if (bytes({.tokens = middle}) <= budget)
-      low = middle;
-    else
-      tokens = middle - 1;
-  }
-  return low;
+  return largest(tokens, [&](std::size_t count) { return bytes({.tokens = count}) <= budget; });
 }
 
 std::size_t SequenceMemory::step_bytes(std::size_t rows, std::size_t sequences) const {
