@@ -1,36 +1,12 @@
 // SPDX-License-Identifier: MIT
 // A server of its own on a free port, and a client that does as little as it can between two tokens.
-import { spawn } from 'node:child_process';
 import net from 'node:net';
+import { start } from '../../tests/clients/server.mjs';
 
 export const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
-/// Starts `lanner serve`; resolves when it is ready.
-export async function startServer(program, model, options = [], env = process.env) {
-  const child = spawn(program, ['serve', model, '--port', '0', '--log-format', 'none', ...options], {
-    stdio: ['ignore', 'ignore', 'pipe'], env,
-  });
-  let log = '';
-  const url = await new Promise((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${log}`)));
-    child.stderr.on('data', (bytes) => {
-      log += bytes;
-      if (/ is ready\n/.test(log)) resolve(new URL(/listening on (\S+)/.exec(log)[1]));
-    });
-  });
-  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
-  return {
-    port: Number(url.port),
-    pid: child.pid,
-    ended,
-    log: () => log,
-    kill: (signal) => child.kill(signal),
-    stop: async () => {
-      child.kill('SIGTERM');
-      return ended;
-    },
-  };
-}
+export const startServer = (program, model, options = [], env = process.env) =>
+  start(program, model, ['--log-format', 'none', ...options], env);
 
 export const postBytes = (path, body) => {
   const text = Buffer.from(JSON.stringify(body));
