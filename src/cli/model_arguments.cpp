@@ -87,9 +87,8 @@ void add_machine_options(CLI::App& app, ModelArguments& arguments) {
          "--compute",
          [&arguments](const std::string& text) { arguments.compute = device::parse_compute(text); },
          "arithmetic of weight products: int8 (activations rounded to 8 bits per group; CPU), half (to 11 "
-         "bits "
-         "per row; GPU) or exact (float32, the reference's; slower). Default: int8 or half; exact in logits "
-         "and perplexity")
+         "bits per row; GPU) or exact (float32, the reference's; slower). Default: int8 or half; exact in "
+         "logits and perplexity")
       ->type_name("MODE")
       ->check(CLI::IsMember({"exact", "int8", "half"}))
       ->group("Machine");
