@@ -103,7 +103,8 @@ void KvCache::restore(std::size_t length, std::vector<BlockRef> blocks) {
 }
 
 void KvCache::visit_blocks(const BlockVisitor& visit) const {
-  for (const BlockRef& block : blocks_) visit(block);
+  const CacheKind kind = geometry_.window ? CacheKind::kSliding : CacheKind::kFull;
+  for (const BlockRef& block : blocks_) visit(block, kind);
 }
 
 std::size_t KvCache::size_bytes() const { return blocks_.size() * 2 * side_bytes(); }

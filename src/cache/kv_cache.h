@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cache/block_pool.h"
+#include "cache/cache_bytes.h"
 #include "cache/saved_layer.h"
 #include "core/tensor.h"
 #include "device/ops.h"
@@ -26,7 +27,7 @@ struct KvGeometry {
 std::size_t kv_block_bytes(device::KvType type, std::size_t kv_heads, std::size_t head_dim);
 
 /// Called with every block that a cache holds.
-using BlockVisitor = std::function<void(const BlockRef& block)>;
+using BlockVisitor = std::function<void(const BlockRef& block, CacheKind kind)>;
 
 /// Keys and values of one layer of one sequence in blocks of 64 positions. A full layer keeps every block. A
 /// sliding layer lets go of blocks that fell out of every future window, so memory is bounded by the window

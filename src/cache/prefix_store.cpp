@@ -87,7 +87,7 @@ void PrefixStore::insert(const PrefixKey& key, std::span<const TokenId> ids, con
   touch(tree, node, kind);
   ++counters_.stored[static_cast<std::size_t>(kind)];
   limit_branch(node);
-  while (size_bytes_ > capacity_bytes_) evict_one();
+  while (size_bytes() > capacity_bytes_) evict_one();
 }
 
 void PrefixStore::touch(PrefixTree& tree, PrefixNode& node, CheckpointClass kind) {
@@ -99,17 +99,17 @@ void PrefixStore::touch(PrefixTree& tree, PrefixNode& node, CheckpointClass kind
 }
 
 void PrefixStore::hold(const SequenceCache& cache) {
-  cache.visit_blocks([&](const BlockRef& block) {
-    if (++holders_[block.get()] == 1) size_bytes_ += block->size_bytes();
+  cache.visit_blocks([&](const BlockRef& block, CacheKind kind) {
+    if (++holders_[block.get()] == 1) bytes_.of(kind) += block->size_bytes();
   });
 }
 
 void PrefixStore::release(const SequenceCache& cache) {
-  cache.visit_blocks([&](const BlockRef& block) {
+  cache.visit_blocks([&](const BlockRef& block, CacheKind kind) {
     const auto holders = holders_.find(block.get());
     if (--holders->second > 0) return;
     holders_.erase(holders);
-    size_bytes_ -= block->size_bytes();
+    bytes_.of(kind) -= block->size_bytes();
   });
 }
 
@@ -171,7 +171,7 @@ void PrefixStore::clear() {
 PrefixStoreStats PrefixStore::stats() const {
   PrefixStoreStats now = counters_;
   now.checkpoints = order_.size();
-  now.size_bytes = size_bytes_;
+  now.bytes = bytes_;
   return now;
 }
 

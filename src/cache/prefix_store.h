@@ -42,7 +42,7 @@ struct PrefixStoreStats {
   std::array<std::uint64_t, kCheckpointClasses> evicted = {};  ///< the same, by CheckpointClass
   std::array<std::uint64_t, kCheckpointClasses> stored = {};   ///< checkpoints so far, by CheckpointClass
   std::size_t checkpoints = 0;
-  std::size_t size_bytes = 0;  ///< of every block held, each counted once
+  CacheBytes bytes;  ///< of every block held, each counted once
 };
 
 /// Snapshots of sequences in radix trees over token ids, so that a prompt that begins like an earlier one
@@ -78,7 +78,7 @@ class PrefixStore {
   void clear();
 
   std::size_t capacity_bytes() const { return capacity_bytes_; }
-  std::size_t size_bytes() const { return size_bytes_; }
+  std::size_t size_bytes() const { return bytes_.total(); }
   PrefixStoreStats stats() const;
 
  private:
@@ -98,7 +98,7 @@ class PrefixStore {
   std::map<PrefixKey, PrefixTree> trees_;
   std::map<std::uint64_t, Place> order_;  ///< by rank(): the first is the next to go
   std::unordered_map<const Block*, std::size_t> holders_;
-  std::size_t size_bytes_ = 0;
+  CacheBytes bytes_;  ///< of the blocks in holders_
   std::uint64_t clock_ = 0;
   PrefixStoreStats counters_;
 };

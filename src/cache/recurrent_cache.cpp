@@ -237,7 +237,7 @@ void RecurrentCache::read_state(const device::Ops& ops, device::Stream& stream, 
 void RecurrentCache::visit_blocks(const BlockVisitor& visit) const {
   for (const BlockRef* block :
        {&slot_.state, &slot_.entries, &previous_.state, &previous_.entries, &next_state_, &conv_})
-    if (*block) visit(*block);
+    if (*block) visit(*block, CacheKind::kRecurrent);
 }
 
 SavedLayer RecurrentCache::saved() const {
@@ -259,7 +259,7 @@ void RecurrentCache::restore(SavedLayer layer) {
 
 std::size_t RecurrentCache::size_bytes() const {
   std::size_t total = 0;
-  visit_blocks([&](const BlockRef& block) { total += block->size_bytes(); });
+  visit_blocks([&](const BlockRef& block, CacheKind) { total += block->size_bytes(); });
   return total;
 }
 

@@ -161,7 +161,7 @@ void SequenceCache::visit_blocks(const BlockVisitor& visit) const {
 
 std::size_t SequenceCache::size_bytes() const {
   std::size_t total = 0;
-  visit_blocks([&](const BlockRef& block) { total += block->size_bytes(); });
+  visit_blocks([&](const BlockRef& block, CacheKind) { total += block->size_bytes(); });
   return total;
 }
 

@@ -20,7 +20,7 @@ class CacheBudget {
     return memory_.longest_fitting(tokens, total_bytes_);
   }
   std::size_t total_bytes() const { return total_bytes_; }
-  const CacheBytes& reserved() const { return reserved_; }
+  const cache::CacheBytes& reserved() const { return reserved_; }
   std::size_t reserved_bytes() const { return reserved_.total(); }
 
   /// Changes a sequence's reservation from `before` to `after`. False, and no change, when the memory does
@@ -35,7 +35,7 @@ class CacheBudget {
  private:
   SequenceMemory memory_;
   std::size_t total_bytes_;
-  CacheBytes reserved_;
+  cache::CacheBytes reserved_;
 };
 
 }  // namespace lanner::engine

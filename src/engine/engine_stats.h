@@ -29,7 +29,7 @@ struct EngineStats {
   std::size_t waiting = 0;            ///< sequences
   std::size_t preempted = 0;          ///< of those waiting: lost their caches
   std::size_t queued = 0;             ///< requests that have not started
-  CacheBytes reserved;                ///< set aside for running sequences
+  cache::CacheBytes reserved;         ///< set aside for running sequences
   std::size_t cache_bytes = 0;        ///< all of it
   std::size_t cache_total_bytes = 0;  ///< for them and the prefix store
   std::size_t used_bytes = 0;         ///< in blocks of caches and snapshots, each counted once

@@ -39,10 +39,10 @@ SequenceMemory::SequenceMemory(const cache::CacheSpec& spec) {
   }
 }
 
-CacheBytes SequenceMemory::parts(const SequenceSize& size) const {
+cache::CacheBytes SequenceMemory::parts(const SequenceSize& size) const {
   if (size.tokens == 0) return {};
-  CacheBytes parts{.full = full_block_bytes_ * blocks_of(size.tokens),
-                   .recurrent = slot_bytes_ + conv_bytes_};
+  cache::CacheBytes parts{.full = full_block_bytes_ * blocks_of(size.tokens),
+                          .recurrent = slot_bytes_ + conv_bytes_};
   for (const Window& window : windows_)
     parts.sliding += window.block_bytes * std::min(blocks_of(size.tokens), window.most_blocks());
   // A draft that crosses the end of a chunk keeps the chunk before it, and the convolution all of its rows.

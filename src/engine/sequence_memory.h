@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "cache/cache_bytes.h"
 #include "cache/layer_spec.h"
 
 namespace lanner::engine {
@@ -16,22 +17,6 @@ struct SequenceSize {
   bool operator==(const SequenceSize&) const = default;
 };
 
-/// Bytes of caches by the kind of their layers.
-struct CacheBytes {
-  std::size_t full = 0;       ///< keys and values of every position
-  std::size_t sliding = 0;    ///< keys and values of a window
-  std::size_t recurrent = 0;  ///< states
-
-  std::size_t total() const { return full + sliding + recurrent; }
-  CacheBytes operator+(const CacheBytes& other) const {
-    return {full + other.full, sliding + other.sliding, recurrent + other.recurrent};
-  }
-  /// `other` must be a part of these.
-  CacheBytes operator-(const CacheBytes& other) const {
-    return {full - other.full, sliding - other.sliding, recurrent - other.recurrent};
-  }
-};
-
 /// Bytes that the caches of one sequence take, from the shapes of the layers alone: whole blocks of 64
 /// positions, as BlockPool counts them.
 class SequenceMemory {
@@ -39,7 +24,7 @@ class SequenceMemory {
   explicit SequenceMemory(const cache::CacheSpec& spec);
 
   /// Between two steps, at most. While a step runs, sliding layers also hold the step's rows: step_bytes().
-  CacheBytes parts(const SequenceSize& size) const;
+  cache::CacheBytes parts(const SequenceSize& size) const;
   std::size_t bytes(const SequenceSize& size) const { return parts(size).total(); }
   /// The longest sequence that takes no more than `budget` bytes; at most `tokens`.
   std::size_t longest_fitting(std::size_t tokens, std::size_t budget) const;

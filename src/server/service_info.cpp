@@ -38,18 +38,29 @@ std::vector<GivenHistogram> engine_histograms(const engine::EngineStats& stats) 
   return histograms;
 }
 
+void add_by_kind(std::vector<Gauge>& gauges, const char* name, const cache::CacheBytes& bytes,
+                 double scale = 1) {
+  gauges.push_back(value_of(name, scale * static_cast<double>(bytes.full), "kind=\"full\""));
+  gauges.push_back(value_of(name, scale * static_cast<double>(bytes.sliding), "kind=\"sliding\""));
+  gauges.push_back(value_of(name, scale * static_cast<double>(bytes.recurrent), "kind=\"recurrent\""));
+}
+
 std::vector<Gauge> engine_gauges(const engine::EngineStats& stats) {
-  const double total = static_cast<double>(stats.cache_total_bytes);
-  return {value_of("num_requests_running", static_cast<double>(stats.running)),
-          value_of("num_requests_waiting", static_cast<double>(std::max(stats.waiting, stats.queued))),
-          value_of("num_requests_preempted", static_cast<double>(stats.preempted)),
-          value_of("kv_cache_bytes", static_cast<double>(stats.reserved.full), "kind=\"full\""),
-          value_of("kv_cache_bytes", static_cast<double>(stats.reserved.sliding), "kind=\"sliding\""),
-          value_of("kv_cache_bytes", static_cast<double>(stats.reserved.recurrent), "kind=\"recurrent\""),
-          value_of("workspace_bytes", static_cast<double>(stats.workspace_bytes), "device=\"cpu\""),
-          value_of("prefix_cache_bytes", static_cast<double>(stats.prefixes.size_bytes)),
-          value_of("prefix_cache_checkpoints", static_cast<double>(stats.prefixes.checkpoints)),
-          value_of("kv_cache_usage_perc", total > 0 ? static_cast<double>(stats.cache_bytes) / total : 0)};
+  std::vector<Gauge> gauges = {
+      value_of("num_requests_running", static_cast<double>(stats.running)),
+      value_of("num_requests_waiting", static_cast<double>(std::max(stats.waiting, stats.queued))),
+      value_of("num_requests_preempted", static_cast<double>(stats.preempted)),
+      value_of("workspace_bytes", static_cast<double>(stats.workspace_bytes), "device=\"cpu\""),
+      value_of("prefix_cache_checkpoints", static_cast<double>(stats.prefixes.checkpoints))};
+  add_by_kind(gauges, "kv_cache_bytes", stats.reserved);
+  const double budget = static_cast<double>(std::max<std::size_t>(stats.cache_total_bytes, 1));
+  add_by_kind(gauges, "kv_cache_usage_perc", stats.reserved, 1 / budget);
+  add_by_kind(gauges, "prefix_cache_bytes", stats.prefixes.bytes);
+  // Keys and values of full layers are shared with the sequences; the rest is what a snapshot adds.
+  add_by_kind(
+      gauges, "state_checkpoint_bytes",
+      {.full = 0, .sliding = stats.prefixes.bytes.sliding, .recurrent = stats.prefixes.bytes.recurrent});
+  return gauges;
 }
 
 std::vector<Gauge> engine_counters(const engine::EngineStats& stats) {
@@ -129,7 +140,7 @@ void Service::answer_stats(const Call& call) const {
                   {"kv_types", engine::kv_types_name(call.served->model->cache_spec())}}},
                 {"prefixes",
                  {{"checkpoints", stats.prefixes.checkpoints},
-                  {"size_bytes", stats.prefixes.size_bytes},
+                  {"size_bytes", stats.prefixes.bytes.total()},
                   {"lookups", stats.prefixes.lookups},
                   {"hits", stats.prefixes.hits},
                   {"reused_tokens", stats.prefixes.reused_tokens},

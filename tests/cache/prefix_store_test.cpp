@@ -198,6 +198,10 @@ TEST_CASE("the store keeps under its cap, counts shared blocks once and refuses 
   fed.cache = SequenceCache(CacheSpec{});
   CHECK(prefixes.stats().checkpoints == 10);
   CHECK(prefixes.size_bytes() == pool.used_bytes());
+  const CacheBytes kept = prefixes.stats().bytes;
+  const auto full = std::get<FullSpec>(toy_spec().layers.front());
+  CHECK(kept.full == 10 * kv_block_bytes(device::KvType::kF32, full.kv_heads, full.head_dim));
+  CHECK(kept.total() == prefixes.size_bytes());
 
   PrefixStore small(prefixes.size_bytes() / 2);
   std::size_t largest = 0;

@@ -81,9 +81,10 @@ TEST_CASE("steps are counted by what they compute") {
 TEST_CASE("caches are told apart by the kind of their layers, while they are held") {
   for (const bool recurrent : {false, true}) {
     test::TestServer server(recurrent ? "tale-qwen3_5" : "tale-gemma4");
-    const auto bytes = [&](const std::string& kind) {
-      return server.metric("lanner:kv_cache_bytes{model_name=\"tale\",kind=\"" + kind + "\"}");
+    const auto of_kind = [&](const std::string& name, const std::string& kind) {
+      return server.metric("lanner:" + name + "{model_name=\"tale\",kind=\"" + kind + "\"}");
     };
+    const auto bytes = [&](const std::string& kind) { return of_kind("kv_cache_bytes", kind); };
     test::Socket socket(server.port());
     socket.send(test::post_text(
         "/v1/completions", test::Json{{"prompt", "Once"}, {"ignore_eos", true}, {"stream", true}}.dump()));
@@ -91,8 +92,17 @@ TEST_CASE("caches are told apart by the kind of their layers, while they are hel
     CHECK(bytes("full") > 0);
     CHECK((bytes("sliding") > 0) == !recurrent);
     CHECK((bytes("recurrent") > 0) == recurrent);
+    const double usage = server.metric("lanner:kv_cache_usage_perc");
+    CHECK(usage > 0);
+    CHECK(usage < 1);
     socket.close();
     CHECK(test::eventually([&] { return server.metric("lanner:kv_cache_bytes") == 0; }));
+    CHECK(server.metric("lanner:kv_cache_usage_perc") == 0);
+    const char* const own = recurrent ? "recurrent" : "sliding";
+    CHECK(of_kind("prefix_cache_bytes", "full") > 0);
+    CHECK(of_kind("prefix_cache_bytes", own) > 0);
+    CHECK(of_kind("state_checkpoint_bytes", "full") == 0);
+    CHECK(of_kind("state_checkpoint_bytes", own) == of_kind("prefix_cache_bytes", own));
   }
 }
 
