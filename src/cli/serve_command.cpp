@@ -2,8 +2,10 @@
 #include "cli/serve_command.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <chrono>
 
 #include "cli/exit_code.h"
@@ -204,6 +206,16 @@ server::ServingOptions serving_options(const ServeOptions& options) {
   return serving;
 }
 
+/// Lets the threads that this one starts from here on, which compute, give way to those of connections. A
+/// token's way to its client is a tenth of a millisecond of work; with equal priority it first waits for the
+/// end of a computing thread's slice, for some milliseconds.
+void compute_below_connections() {
+  constexpr int kStep = 5;
+  errno = 0;
+  const int nice = ::getpriority(PRIO_PROCESS, 0);  // of this thread: Linux has one for each
+  if (errno == 0) (void)::setpriority(PRIO_PROCESS, 0, nice + kStep);
+}
+
 }  // namespace
 
 void declare_serve(CLI::App& app, ServeOptions& options) {
@@ -233,6 +245,7 @@ int serve_command(const ServeOptions& options, Console& console) {
     console.log << "lanner: warning: everybody who reaches " << options.host
                 << " may use this server; --api-key restricts it\n";
   console.log << std::flush;
+  compute_below_connections();
   const auto model = load_model(options.model, console);
   serving.set_model(server::serve_model(model, serving_engine(options), request_rules(options, folder)));
   console.log << "lanner: " << io::printable(folder.native()) << " is ready\n" << std::flush;

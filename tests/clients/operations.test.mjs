@@ -98,9 +98,20 @@ describe('operations', () => {
     assert.ok(!server.log().includes('beta-key'), 'keys are not logged');
   });
 
+  test('threads of connections come before those that compute', async () => {
+    const server = await serve(model, ['-t', '2']);
+    assert.equal((await post(server, '/v1/completions', { ...story, max_tokens: 4 })).status, 200);
+    const tasks = `/proc/${server.pid}/task`;
+    const nices = readdirSync(tasks).map((task) => Number(readFileSync(path.join(tasks, task, 'stat'), 'utf8').split(') ')[1].split(' ')[16]));
+    const least = Math.min(...nices);
+    assert.ok(nices.filter((nice) => nice === least).length >= 2, `connections: ${nices}`);
+    assert.ok(nices.filter((nice) => nice === Math.min(least + 5, 19)).length >= 3, `main, engine and worker: ${nices}`);
+    assert.equal(await server.stop(), 0);
+  });
+
   test('SIGTERM under load: every answer ends whole or with an error', async () => {
-    const server = await serve(model, ['--drain-timeout', '0.3']);
-    const streams = Array.from({ length: 24 }, async (_, i) => {
+    const server = await serve(model, ['--drain-timeout', '0.3', '--max-queue', '300']);
+    const streams = Array.from({ length: 256 }, async (_, i) => {
       const response = await post(server, '/v1/completions', { ...story, seed: i, stream: i % 3 !== 0 });
       const text = await response.text();
       if (response.status === 200 && i % 3 !== 0)
