@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Usage: node compare.mjs LANNER SIZE [--threads N] [--rounds N] [--isa avx2|avx512] [--peer haswell|zen4]
-//                         [--type q4_0|q4_1] [--tests pp512,tg32@128,tg32@128x8] [--models DIR] [--cpu-time]
+//                         [--type q4_0|q4_1|q4_k] [--tests pp512,tg32@128,tg32@128x8] [--models DIR] [--cpu-time]
 // Runs lanner and llama.cpp in turns on the same random weights of one released size ("qwen3.5-0.8b", "gemma4-e2b") and
 // prints medians and ratios. Needs `npm install --ignore-scripts` in this folder (llama.cpp's libraries) and a C++ compiler.
 // Models and the driver are kept in DIR (default: models/). --peer picks llama.cpp's library: haswell is AVX2, zen4 AVX-512

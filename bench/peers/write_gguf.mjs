@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Usage: node write_gguf.mjs FOLDER OUT.gguf [q4_0|q4_1]
+// Usage: node write_gguf.mjs FOLDER OUT.gguf [q4_0|q4_1|q4_k]
 // Writes a dense folder made by `lanner synth --bits 4` as GGUF, so that llama.cpp runs the same shapes with the same
 // codes. q4_1 keeps scale and bias of every group (as two blocks of 32); q4_0 keeps the scale and takes 8 as zero,
-// half a step off. Source of names: llama.cpp v0.4.0, src/models/{qwen35,gemma4}.cpp.
+// half a step off; q4_k keeps the codes, with the magnitudes of scale
+// and bias rounded to its six bits. Source of names: llama.cpp v0.4.0, src/models/{qwen35,gemma4}.cpp.
 import fs from "node:fs";
 import path from "node:path";
 
 const [folder, output, type = "q4_0"] = process.argv.slice(2);
-if (!folder || !output || !["q4_0", "q4_1"].includes(type)) {
-  console.error("usage: write_gguf.mjs FOLDER OUT.gguf [q4_0|q4_1]");
+if (!folder || !output || !["q4_0", "q4_1", "q4_k"].includes(type)) {
+  console.error("usage: write_gguf.mjs FOLDER OUT.gguf [q4_0|q4_1|q4_k]");
   process.exit(2);
 }
 
 const kAlignment = 32;
-const kTypes = { F32: 0, q4_0: 2, q4_1: 3, BF16: 30 };
-const kBlockBytes = { q4_0: 18, q4_1: 20 };
+const kTypes = { F32: 0, q4_0: 2, q4_1: 3, q4_k: 12, BF16: 30 };
+const kBlockBytes = { q4_0: 18, q4_1: 20, q4_k: 144 };
+const kBlockWeights = { q4_0: 32, q4_1: 32, q4_k: 256 };
 
 const config = JSON.parse(fs.readFileSync(path.join(folder, "config.json"), "utf8"));
 const text = config.text_config;
@@ -192,37 +194,62 @@ function metadata() {
 
 const tensors = readTensors();
 
-/** Rows of 4-bit groups of 64 as blocks of 32, in pieces of at most about 64 MB. */
+/** `blocks` blocks of 32 weights, of whole groups from `group` on, as q4_0 or, with biases, q4_1. */
+function smallBlocks(source, blocks, group, scales, biases) {
+  const out = Buffer.alloc(blocks * kBlockBytes[type]);
+  let to = 0;
+  for (let block = 0, from = 0; block < blocks; ++block, from += 16) {
+    to = out.writeUInt16LE(toHalf(scales[group + (block >> 1)]), to);
+    if (type === "q4_1") to = out.writeUInt16LE(toHalf(biases[group + (block >> 1)]), to);
+    for (let i = 0; i < 8; ++i) {
+      const low = source[from + i];
+      const high = source[from + 8 + i];
+      out[to++] = (low & 15) | ((high & 15) << 4);
+      out[to++] = (low >> 4) | (high & 0xf0);
+    }
+  }
+  return out;
+}
+
+const unsigned = (values, group) => [0, 1, 2, 3].map((i) => Math.abs(values[group + i]));
+
+/** `blocks` blocks of 256 weights, four groups each, as q4_k: eight halves of groups with scales of six bits. */
+function superBlocks(source, blocks, group, scales, biases) {
+  const out = Buffer.alloc(blocks * kBlockBytes.q4_k);
+  for (let block = 0; block < blocks; ++block) {
+    const to = block * kBlockBytes.q4_k;
+    const steps = [unsigned(scales, group + 4 * block), unsigned(biases, group + 4 * block)].map((values, side) => {
+      const unit = Math.max(...values) / 63 || 1;
+      out.writeUInt16LE(toHalf(unit), to + 2 * side);
+      return values.flatMap((value) => [Math.round(value / unit), Math.round(value / unit)]);
+    });
+    for (let i = 0; i < 4; ++i) {
+      const [scale, bias] = steps;
+      out[to + 4 + i] = scale[i] | ((scale[4 + i] >> 4) << 6);
+      out[to + 8 + i] = bias[i] | ((bias[4 + i] >> 4) << 6);
+      out[to + 12 + i] = (scale[4 + i] & 15) | ((bias[4 + i] & 15) << 4);
+    }
+    for (let i = 0; i < 128; ++i) {
+      const at = 128 * block + 32 * (i >> 5) + ((i & 31) >> 1);
+      const shift = 4 * (i & 1);
+      out[to + 16 + i] = ((source[at] >> shift) & 15) | (((source[at + 16] >> shift) & 15) << 4);
+    }
+  }
+  return out;
+}
+
+/** Rows of 4-bit groups of 64 as blocks of the type, in pieces of at most about 64 MB. */
 function* quantizedPieces(base, rows, columns) {
   const weight = tensors.get(`${base}.weight`);
   const scales = readFloats(tensors.get(`${base}.scales`));
-  const biases = type === "q4_1" ? readFloats(tensors.get(`${base}.biases`)) : null;
+  const biases = readFloats(tensors.get(`${base}.biases`));
   const rowBytes = columns / 2;
   const rowsAtOnce = Math.max(1, Math.floor((64 << 20) / rowBytes));
-  const perRow = columns / 32;
+  const perRow = columns / kBlockWeights[type];
   for (let row = 0; row < rows; row += rowsAtOnce) {
     const count = Math.min(rowsAtOnce, rows - row);
     const source = readBytes(weight, row * rowBytes, count * rowBytes);
-    const blocks = Buffer.alloc(count * perRow * kBlockBytes[type]);
-    let to = 0;
-    for (let block = 0, from = 0; block < count * perRow; ++block, from += 16) {
-      const group = (row * perRow + block) >> 1;
-      const scale = toHalf(scales[group]);
-      blocks[to++] = scale & 0xff;
-      blocks[to++] = scale >> 8;
-      if (biases) {
-        const bias = toHalf(biases[group]);
-        blocks[to++] = bias & 0xff;
-        blocks[to++] = bias >> 8;
-      }
-      for (let i = 0; i < 8; ++i) {
-        const low = source[from + i];
-        const high = source[from + 8 + i];
-        blocks[to++] = (low & 15) | ((high & 15) << 4);
-        blocks[to++] = (low >> 4) | (high & 0xf0);
-      }
-    }
-    yield blocks;
+    yield (type === "q4_k" ? superBlocks : smallBlocks)(source, count * perRow, row * (columns / 64), scales, biases);
   }
 }
 
@@ -234,12 +261,12 @@ function plan() {
     if (tensors.has(`${base}.scales`)) {
       const [rows, groups] = tensors.get(`${base}.scales`).shape;
       const columns = groups * 64;
-      if (tensor.shape[1] * 8 !== columns) throw new Error(`${name}: is not 4 bits in groups of 64`);
+      if (tensor.shape[1] * 8 !== columns || columns % kBlockWeights[type] !== 0) throw new Error(`${name}: is not 4 bits in groups of 64`);
       items.push({
         name: ggufName(base),
         dims: [columns, rows],
         type,
-        bytes: ((rows * columns) / 32) * kBlockBytes[type],
+        bytes: ((rows * columns) / kBlockWeights[type]) * kBlockBytes[type],
         pieces: () => quantizedPieces(base, rows, columns),
       });
     } else if (name.endsWith("per_layer_model_projection.weight")) {
