@@ -6,7 +6,8 @@
 
 namespace lanner::cli {
 
-std::shared_ptr<const engine::LoadedModel> load_model(const ModelArguments& arguments, Console& console) {
+std::shared_ptr<const engine::LoadedModel> load_model(const ModelArguments& arguments, Console& console,
+                                                      const models::LoadProgress& progress) {
   const std::filesystem::path folder = arguments.find_folder();
   const WaitingLine line(console, "loading " + io::printable(folder.native()));
   return std::make_shared<engine::LoadedModel>(folder,
@@ -14,7 +15,8 @@ std::shared_ptr<const engine::LoadedModel> load_model(const ModelArguments& argu
                                                                    .cuda = arguments.cuda_card(),
                                                                    .compute = arguments.arithmetic(),
                                                                    .threads = arguments.thread_count(),
-                                                                   .kv_type = arguments.kv_type});
+                                                                   .kv_type = arguments.kv_type},
+                                               progress);
 }
 
 }  // namespace lanner::cli

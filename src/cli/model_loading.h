@@ -10,6 +10,7 @@
 namespace lanner::cli {
 
 /// Loads the model the user named, with a waiting line on a terminal when it takes long. Throws Error.
-std::shared_ptr<const engine::LoadedModel> load_model(const ModelArguments& arguments, Console& console);
+std::shared_ptr<const engine::LoadedModel> load_model(const ModelArguments& arguments, Console& console,
+                                                      const models::LoadProgress& progress = {});
 
 }  // namespace lanner::cli

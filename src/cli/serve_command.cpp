@@ -246,7 +246,7 @@ int serve_command(const ServeOptions& options, Console& console) {
                 << " may use this server; --api-key restricts it\n";
   console.log << std::flush;
   compute_below_connections();
-  const auto model = load_model(options.model, console);
+  const auto model = load_model(options.model, console, [&](double share) { serving.set_progress(share); });
   serving.set_model(server::serve_model(model, serving_engine(options), request_rules(options, folder)));
   console.log << "lanner: " << io::printable(folder.native()) << " is ready\n" << std::flush;
   return serving.wait() ? kExitOk : kExitInterrupted;

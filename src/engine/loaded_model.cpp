@@ -9,9 +9,10 @@ namespace lanner::engine {
 namespace {
 
 std::unique_ptr<models::Model> load_model(const io::Checkpoint& checkpoint, const device::Ops& ops,
-                                          const LoadOptions& options) {
+                                          const LoadOptions& options, const models::LoadProgress& progress) {
   ThreadPool pool(options.threads);
-  return models::load_model(checkpoint, {.ops = ops, .compute = options.compute, .pool = pool});
+  return models::load_model(checkpoint,
+                            {.ops = ops, .compute = options.compute, .pool = pool, .progress = progress});
 }
 
 }  // namespace
@@ -26,11 +27,12 @@ cache::CacheSpec cache_spec(const io::Checkpoint& checkpoint, const models::Mode
   return spec;
 }
 
-LoadedModel::LoadedModel(const std::filesystem::path& folder, const LoadOptions& options)
+LoadedModel::LoadedModel(const std::filesystem::path& folder, const LoadOptions& options,
+                         const models::LoadProgress& progress)
     : checkpoint_(folder),
       options_(options),
       ops_(options.cuda ? device::cuda_ops(*options.cuda) : device::cpu_ops(options.isa)),
-      model_(load_model(checkpoint_, ops_, options)),
+      model_(load_model(checkpoint_, ops_, options, progress)),
       cache_spec_(lanner::engine::cache_spec(checkpoint_, *model_, options.kv_type)),
       text_(folder),
       defaults_(read_generation_defaults(checkpoint_, text_.tokenizer())) {}

@@ -11,6 +11,7 @@
 #include "engine/generation_defaults.h"
 #include "engine/text_parts.h"
 #include "io/checkpoint.h"
+#include "models/load_target.h"
 #include "models/model.h"
 
 namespace lanner::engine {
@@ -29,7 +30,8 @@ struct LoadOptions {
 class LoadedModel {
  public:
   /// Throws Error for anything wrong with the folder.
-  LoadedModel(const std::filesystem::path& folder, const LoadOptions& options);
+  LoadedModel(const std::filesystem::path& folder, const LoadOptions& options,
+              const models::LoadProgress& progress = {});
 
   const io::Checkpoint& checkpoint() const { return checkpoint_; }
   /// How it was loaded.

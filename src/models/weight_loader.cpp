@@ -95,7 +95,10 @@ WeightLoader::WeightLoader(const io::Checkpoint& checkpoint, const LoadTarget& t
       storage_(storage),
       quantization_(QuantizationConfig::read(checkpoint.config_fields())),
       prefix_(find_prefix(checkpoint)) {
-  for (const TensorEntry& entry : checkpoint.tensors()) files_.insert(entry.file);
+  for (const TensorEntry& entry : checkpoint.tensors()) {
+    files_.insert(entry.file);
+    total_bytes_ += entry.bytes.size();
+  }
 }
 
 const TensorEntry* WeightLoader::find(std::string_view name) const {
@@ -245,7 +248,11 @@ device::Matrix WeightLoader::bind(const device::WeightView& view, std::shared_pt
 }
 
 void WeightLoader::record(std::string_view path, const WeightSpec& spec, std::size_t rows, std::size_t in) {
-  modules_.push_back({std::string(path), spec, rows * in, device::weight_bytes(spec, rows, in)});
+  const ModuleFacts& module =
+      modules_.emplace_back(std::string(path), spec, rows * in, device::weight_bytes(spec, rows, in));
+  recorded_bytes_ = std::min(recorded_bytes_ + module.size_bytes, total_bytes_);
+  if (target_.progress)
+    target_.progress(static_cast<double>(recorded_bytes_) / static_cast<double>(total_bytes_));
 }
 
 device::Matrix WeightLoader::matrix(std::string_view path, std::size_t out, std::size_t in,

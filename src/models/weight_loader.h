@@ -111,6 +111,7 @@ class WeightLoader {
   template <typename Body>
   void for_mapped_parts(const device::WeightView& view, Body&& body) const;
   bool is_on_host() const { return target_.ops.memory->kind() == DeviceKind::kCpu; }
+  /// Notes a module that is in place, and says how far loading is.
   void record(std::string_view path, const device::WeightSpec& spec, std::size_t rows, std::size_t in);
 
   const io::Checkpoint& checkpoint_;
@@ -119,6 +120,8 @@ class WeightLoader {
   QuantizationConfig quantization_;
   std::string prefix_;
   std::set<std::shared_ptr<const io::MappedFile>> files_;
+  std::size_t total_bytes_ = 0;  ///< of the checkpoint's tensors
+  std::size_t recorded_bytes_ = 0;
   std::set<std::string, std::less<>> used_;
   std::vector<ModuleFacts> modules_;
   WeightMemory memory_;

@@ -40,6 +40,7 @@ class Service final : public HttpHandler {
 
   void set_model(std::shared_ptr<ServedModel> served);
   /// From now on new work is refused.
+  void set_progress(double share) { progress_ = share; }
   void start_draining() { draining_ = true; }
   /// Does what was begun with files. Before the server of the exchanges ends.
   void finish_files() {
@@ -88,6 +89,7 @@ class Service final : public HttpHandler {
   mutable std::mutex mutex_;
   std::shared_ptr<ServedModel> served_;
   std::atomic<bool> draining_{false};
+  std::atomic<double> progress_{0};  ///< of loading
   const std::int64_t started_;
 };
 

@@ -104,7 +104,9 @@ double weight_bytes(const engine::LoadedModel& model) {
 void Service::answer_health(const Call& call) const {
   if (draining_) return call.exchange->respond({.status = 503, .body = R"({"status":"draining"})"});
   if (!call.served)
-    return call.exchange->respond({.status = 503, .body = R"({"status":"loading","progress":0})"});
+    return call.exchange->respond(
+        {.status = 503,
+         .body = fmt::format(R"({{"status":"loading","progress":{:.3f}}})", progress_.load())});
   call.respond({{"status", "ok"}});
 }
 

@@ -42,6 +42,8 @@ class Serving {
   Serving& operator=(const Serving&) = delete;
 
   std::uint16_t port() const { return http_.port(); }
+  /// How much of the model is loaded, 0 to 1: what /health says until set_model().
+  void set_progress(double share) { service_->set_progress(share); }
   void set_model(std::shared_ptr<ServedModel> served);
   /// What SIGTERM does: no more work; running answers get the drain timeout.
   void begin_shutdown();

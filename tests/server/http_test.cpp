@@ -186,7 +186,12 @@ TEST_CASE("a key file is read again on request and kept when it is bad") {
 
 TEST_CASE("until the model is there the server says that it loads") {
   TestServer server("");
-  CHECK(http_get(server.port(), "/health").json()["status"] == "loading");
+  Json health = http_get(server.port(), "/health").json();
+  CHECK(health["status"] == "loading");
+  CHECK(health["progress"] == 0.0);
+  server.serving().set_progress(0.25);
+  health = http_get(server.port(), "/health").json();
+  CHECK(health["progress"] == 0.25);
   const HttpReply early = http_post(server.port(), "/v1/chat/completions", long_story(false));
   CHECK(early.status == 503);
   CHECK(early.header("retry-after"));
