@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/cpu_features.h"
+#include "device/cuda.h"
 #include "engine/model_report.h"
 #include "engine/prefix_key.h"
 #include "server/process_gauges.h"
@@ -12,6 +14,12 @@
 /// What a service tells about itself.
 namespace lanner::server {
 namespace {
+
+#ifdef __clang__
+constexpr const char* kCompiler = "Clang";
+#else
+constexpr const char* kCompiler = "GCC";
+#endif
 
 Gauge value_of(const char* name, double value, std::string labels = {}) {
   return {.name = name, .labels = std::move(labels), .value = value};
@@ -162,8 +170,13 @@ void Service::answer_stats(const Call& call) const {
 }
 
 void Service::answer_version(const Call& call) const {
+  Json features = Json::array();
+  for (const Isa isa : supported_isas()) features.push_back(name(isa));
+  if (device::built_with_cuda()) features.push_back("cuda");
   call.respond({{"version", options_.version},
-                {"device", call.served ? Json(call.served->model->ops().device) : Json(nullptr)}});
+                {"build", fmt::format("{} {}", kCompiler, __VERSION__)},
+                {"device", call.served ? Json(call.served->model->ops().device) : Json(nullptr)},
+                {"features", features}});
 }
 
 }  // namespace lanner::server

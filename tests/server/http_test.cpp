@@ -102,7 +102,11 @@ TEST_CASE("the small routes tell what they promise") {
   const Json rendered = http_post(port, "/apply-template", chat).json();
   CHECK(rendered["prompt"].get<std::string>().find("Hi") != std::string::npos);
   CHECK(http_post(port, "/tokenize", chat).json()["tokens"] == rendered["tokens"]);
-  CHECK(http_get(port, "/version").status == 200);
+  const Json version = http_get(port, "/version").json();
+  CHECK(version["version"] == "");
+  CHECK(version["build"].get<std::string>().find(__VERSION__) != std::string::npos);
+  CHECK(version["device"].is_string());
+  CHECK(version["features"][0] == "reference");
   CHECK(http_get(port, "/stats").json()["model"] == "tale");
 }
 
