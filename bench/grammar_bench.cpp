@@ -203,9 +203,15 @@ void compile_schema(benchmark::State& state, Json (*make)()) {
 BENCHMARK_CAPTURE(compile_schema, large, large_schema)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(compile_schema, wide, wide_schema)->Unit(benchmark::kMillisecond);
 
+Workload wide(const GrammarVocabulary&) {
+  return {json_schema_grammar(wide_schema()),
+          R"({"property_0": "some text", "property_7": 12, "property_1500": "x", "property_2999": 3})"};
+}
 Workload make_json_object(const GrammarVocabulary&) { return json_object(); }
 Workload make_schema(const GrammarVocabulary&) { return schema(); }
 Workload make_words(const GrammarVocabulary&) { return words(); }
+
+BENCHMARK_CAPTURE(masks, gemma3_wide, "gemma3", wide)->Unit(benchmark::kMillisecond);
 
 #define LANNER_MASKS(family)                                                                                \
   BENCHMARK_CAPTURE(masks, family##_json_object, #family, make_json_object)->Unit(benchmark::kMillisecond); \

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace lanner::text::grammar {
@@ -33,6 +34,16 @@ class ByteSet {
       for (std::uint64_t left = words_[i]; left != 0; left &= left - 1)
         all.push_back(static_cast<std::uint8_t>(64 * i + static_cast<std::size_t>(std::countr_zero(left))));
     return all;
+  }
+  /// Its byte, when it has one only.
+  std::optional<std::uint8_t> only() const {
+    std::optional<std::uint8_t> byte;
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      if (words_[i] == 0) continue;
+      if (byte || !std::has_single_bit(words_[i])) return std::nullopt;
+      byte = static_cast<std::uint8_t>(64 * i + static_cast<std::size_t>(std::countr_zero(words_[i])));
+    }
+    return byte;
   }
   bool empty() const { return (words_[0] | words_[1] | words_[2] | words_[3]) == 0; }
 

@@ -3,51 +3,38 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "core/error.h"
-#include "text/grammar/cursor.h"
+#include "text/grammar/grammar_parser.h"
 #include "text/unicode.h"
 
 namespace lanner::text::grammar {
 
 namespace {
 
-class GbnfParser {
+class GbnfParser : private GrammarParser {
  public:
-  GbnfParser(std::string_view text, const GrammarVocabulary& vocabulary)
-      : cursor_(text, "grammar"), vocabulary_(vocabulary) {}
+  GbnfParser(std::string_view text, const GrammarVocabulary& vocabulary) : GrammarParser(text, vocabulary) {}
 
   GrammarSource parse() {
     skip_space(Newlines::kSkip);
     while (!cursor_.at_end()) parse_rule();
-    for (const auto& [name, use] : rules_)
-      if (!source_.is_defined(use.id))
-        cursor_.fail_at(use.position, fmt::format("rule \"{}\" is not defined", name));
-    const auto root = rules_.find("root");
-    if (root == rules_.end()) cursor_.fail("rule \"root\" is not defined");
-    source_.set_root(root->second.id);
+    source_.set_root(defined_rule("root"));
     return std::move(source_);
   }
 
  private:
   enum class Newlines { kStop, kSkip };
-  struct RuleUse {
-    RuleId id = 0;
-    std::size_t position = 0;
-  };
 
-  static bool is_name(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  }
+  static bool is_name(char c) { return is_letter_or_digit(c) || c == '-' || c == '_'; }
 
   void skip_space(Newlines newlines) {
     while (true) {
       const char c = cursor_.peek();
       if (c == '#') {
-        while (!cursor_.at_end() && cursor_.peek() != '\n' && cursor_.peek() != '\r') cursor_.skip(1);
+        while (!at_line_end()) cursor_.skip(1);
       } else if (c == ' ' || c == '\t' || (newlines == Newlines::kSkip && (c == '\n' || c == '\r'))) {
         cursor_.skip(1);
       } else {
@@ -56,32 +43,15 @@ class GbnfParser {
     }
   }
 
-  std::string take_name() {
-    const std::size_t begin = cursor_.position();
-    while (is_name(cursor_.peek())) cursor_.skip(1);
-    if (cursor_.position() == begin) cursor_.fail("expected the name of a rule");
-    return std::string(cursor_.since(begin));
-  }
-
-  RuleId rule(const std::string& name, std::size_t position) {
-    const auto known = rules_.find(name);
-    if (known != rules_.end()) return known->second.id;
-    const RuleId id = source_.add_rule(name);
-    rules_.emplace(name, RuleUse{id, position});
-    return id;
-  }
-
   void parse_rule() {
     const std::size_t begin = cursor_.position();
-    const std::string name = take_name();
-    const RuleId id = rule(name, begin);
+    const std::string name = take_name(is_name);
     skip_space(Newlines::kStop);
     cursor_.expect("::=");
-    if (source_.is_defined(id)) cursor_.fail_at(begin, fmt::format("rule \"{}\" is defined twice", name));
+    const RuleId id = new_definition(name, begin);
     skip_space(Newlines::kSkip);
     source_.define(id, parse_alternatives(Newlines::kStop));
-    if (!cursor_.at_end() && cursor_.peek() != '\n' && cursor_.peek() != '\r')
-      cursor_.fail("expected the end of the rule");
+    if (!at_line_end()) cursor_.fail("expected the end of the rule");
     skip_space(Newlines::kSkip);
   }
 
@@ -118,7 +88,7 @@ class GbnfParser {
         cursor_.unsupported("\"any token but this one\" is not supported");
       } else if (is_name(c)) {
         const std::size_t begin = cursor_.position();
-        const std::string name = take_name();
+        const std::string name = take_name(is_name);
         const std::size_t behind = cursor_.position();
         skip_space(newlines);
         // The next rule begins here when newlines do not end rules, as inside parentheses they do not.
@@ -231,31 +201,17 @@ class GbnfParser {
 
   ExprId parse_marker() {
     const std::size_t begin = cursor_.position();
-    while (!cursor_.at_end() && cursor_.peek() != '>' && cursor_.peek() != '\n') cursor_.skip(1);
-    cursor_.expect(">");
-    const std::string_view name = cursor_.since(begin);
+    const std::string_view name = take_marker();
     if (name.starts_with("<[") && name.ends_with("]>")) {
       cursor_.go_to(begin + 2);
       const std::uint32_t id = cursor_.take_number(std::numeric_limits<std::int32_t>::max());
       cursor_.expect("]>");
       if (!vocabulary_.is_marker(static_cast<TokenId>(id)))
         cursor_.fail_at(begin, fmt::format("token {} is no marker of the model", id));
-      return marker(static_cast<TokenId>(id), begin, name);
+      return marker(static_cast<TokenId>(id), name, begin);
     }
-    const std::optional<TokenId> id = vocabulary_.marker(name);
-    if (!id) cursor_.fail_at(begin, fmt::format("the model has no marker token \"{}\"", name));
-    return marker(*id, begin, name);
+    return marker(name, begin);
   }
-
-  ExprId marker(TokenId id, std::size_t begin, std::string_view name) {
-    if (vocabulary_.is_stop(id)) cursor_.fail_at(begin, stop_marker_message(name));
-    return source_.marker(id);
-  }
-
-  Cursor cursor_;
-  const GrammarVocabulary& vocabulary_;
-  GrammarSource source_;
-  std::unordered_map<std::string, RuleUse> rules_;
 };
 
 }  // namespace

@@ -8,7 +8,16 @@ namespace lanner::text::grammar {
 
 namespace {
 
-constexpr std::size_t kMaxRemembered = std::size_t{256} << 20;  // Bytes.
+/// What a machine remembers before the next one begins anew.
+constexpr std::size_t kMaxRemembered = std::size_t{64} << 20;
+
+std::size_t memory_bytes_of(const Program& program) {
+  std::size_t bytes = program.terms.memory_bytes() + program.leaves.size() * sizeof(TermId) +
+                      program.rules.size() * sizeof(Program::Rule) +
+                      program.nodes.size() * sizeof(Program::Node);
+  for (const Program::Node& node : program.nodes) bytes += node.edges.size() * sizeof(Program::Edge);
+  return bytes;
+}
 
 }  // namespace
 
@@ -23,6 +32,11 @@ std::shared_ptr<Machine> Grammar::machine() const {
   const std::lock_guard lock(mutex_);
   if (machine_->memory_bytes() > kMaxRemembered) machine_ = std::make_shared<Machine>(program_, vocabulary_);
   return machine_;
+}
+
+std::size_t Grammar::memory_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return memory_bytes_of(*program_) + machine_->memory_bytes();
 }
 
 bool Grammar::accepts(std::string_view text) const {

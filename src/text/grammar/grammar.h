@@ -25,6 +25,8 @@ class Grammar {
   const GrammarVocabulary& vocabulary() const { return *vocabulary_; }
   /// Whether the whole text satisfies the grammar (one that uses no markers).
   bool accepts(std::string_view text) const;
+  /// What it takes now: it grows with use.
+  std::size_t memory_bytes() const;
 
  private:
   friend class Matcher;

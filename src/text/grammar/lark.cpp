@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "text/grammar/cursor.h"
+#include "text/grammar/grammar_parser.h"
 #include "text/grammar/regex.h"
 #include "text/unicode.h"
 
@@ -44,28 +43,23 @@ constexpr std::pair<std::string_view, std::string_view> kCommon[] = {
     {"SQL_COMMENT", "--[^\\n]*"},
 };
 
-class LarkParser {
+class LarkParser : private GrammarParser {
  public:
   LarkParser(std::string_view text, const GrammarVocabulary& vocabulary)
-      : cursor_(text, "grammar"), vocabulary_(vocabulary), ignored_(source_.add_rule("ignored text")) {}
+      : GrammarParser(text, vocabulary), ignored_(source_.add_rule("ignored text")) {}
 
   GrammarSource parse() {
     skip_lines();
     while (!cursor_.at_end()) {
       parse_statement();
       skip_space();
-      if (!cursor_.at_end() && cursor_.peek() != '\n' && cursor_.peek() != '\r')
-        cursor_.fail("expected a new line");
+      if (!at_line_end()) cursor_.fail("expected a new line");
       skip_lines();
     }
-    for (const auto& [name, use] : rules_)
-      if (!source_.is_defined(use.id))
-        cursor_.fail_at(use.position, fmt::format("\"{}\" is not defined", name));
-    const auto start = rules_.find("start");
-    if (start == rules_.end()) cursor_.fail("rule \"start\" is not defined");
+    const RuleId start = defined_rule("start");
     source_.define(ignored_, source_.repeat(source_.choice(ignores_), 0, kUnbounded));
     const RuleId root = source_.add_rule("root");
-    source_.define(root, source_.sequence({source_.rule(ignored_), source_.rule(start->second.id)}));
+    source_.define(root, source_.sequence({source_.rule(ignored_), source_.rule(start)}));
     source_.set_root(root);
     return std::move(source_);
   }
@@ -73,14 +67,8 @@ class LarkParser {
  private:
   /// Inside a terminal nothing is ignored.
   enum class Inside { kRule, kTerminal };
-  struct RuleUse {
-    RuleId id = 0;
-    std::size_t position = 0;
-  };
 
-  static bool is_name(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  }
+  static bool is_name(char c) { return is_letter_or_digit(c) || c == '_'; }
   static bool is_terminal_name(std::string_view name) {
     for (const char c : name)
       if (c >= 'A' && c <= 'Z')
@@ -112,19 +100,6 @@ class LarkParser {
     if (cursor_.peek() != '|') cursor_.go_to(here);
   }
 
-  std::string take_name() {
-    const std::size_t begin = cursor_.position();
-    while (is_name(cursor_.peek())) cursor_.skip(1);
-    if (cursor_.position() == begin) cursor_.fail("expected a name");
-    return std::string(cursor_.since(begin));
-  }
-
-  RuleId rule(const std::string& name, std::size_t position) {
-    const auto [known, added] = rules_.try_emplace(name);
-    if (added) known->second = {source_.add_rule(name), position};
-    return known->second.id;
-  }
-
   void parse_statement() {
     if (cursor_.take("%ignore")) {
       skip_space();
@@ -135,7 +110,7 @@ class LarkParser {
     if (cursor_.peek() == '%') cursor_.unsupported("this directive is not supported");
     cursor_.take("?") || cursor_.take("!");
     const std::size_t begin = cursor_.position();
-    const std::string name = take_name();
+    const std::string name = take_name(is_name);
     if (cursor_.peek() == '{') cursor_.unsupported("templates are not supported");
     if (cursor_.take(".")) {
       cursor_.take("-");
@@ -143,8 +118,7 @@ class LarkParser {
     }
     skip_space();
     cursor_.expect(":");
-    const RuleId id = rule(name, begin);
-    if (source_.is_defined(id)) cursor_.fail_at(begin, fmt::format("\"{}\" is defined twice", name));
+    const RuleId id = new_definition(name, begin);
     skip_to_continuation();
     cursor_.take("|");
     source_.define(id, parse_choice(is_terminal_name(name) ? Inside::kTerminal : Inside::kRule));
@@ -160,25 +134,24 @@ class LarkParser {
       do {
         skip_space();
         const std::size_t begin = cursor_.position();
-        const std::string name = take_name();
+        const std::string name = take_name(is_name);
         import(name, name, begin);
         skip_space();
       } while (cursor_.take(","));
       return cursor_.expect(")");
     }
     const std::size_t begin = cursor_.position();
-    const std::string name = take_name();
+    const std::string name = take_name(is_name);
     skip_space();
     if (!cursor_.take("->")) return import(name, name, begin);
     skip_space();
-    import(name, take_name(), begin);
+    import(name, take_name(is_name), begin);
   }
 
   void import(const std::string& name, const std::string& as, std::size_t position) {
-    const RuleId id = rule(as, position);
+    const RuleId id = new_definition(as, position);
     for (const auto& [known, expression] : kCommon) {
       if (known != name) continue;
-      if (source_.is_defined(id)) cursor_.fail_at(position, fmt::format("\"{}\" is defined twice", as));
       return source_.define(id, parse_whole_regex(source_, expression, name, write_plain));
     }
     cursor_.fail_at(position, fmt::format("there is no common terminal \"{}\"", name));
@@ -202,7 +175,7 @@ class LarkParser {
       const char c = cursor_.peek();
       if (cursor_.take("->")) {  // Names a branch of the tree, which nobody asks for here.
         skip_space();
-        take_name();
+        take_name(is_name);
       } else if (c == '"' || c == '/' || c == '(' || c == '[' || c == '<' || is_name(c)) {
         parts.push_back(parse_operators(parse_item(inside)));
       } else {
@@ -225,7 +198,7 @@ class LarkParser {
     }
     const std::size_t begin = cursor_.position();
     if (is_name(c)) {
-      const std::string name = take_name();
+      const std::string name = take_name(is_name);
       if (cursor_.peek() == '{') cursor_.unsupported("templates are not supported");
       const ExprId reference = source_.rule(rule(name, begin));
       if (!is_terminal_name(name)) {
@@ -353,22 +326,14 @@ class LarkParser {
 
   ExprId parse_marker(Inside inside) {
     const std::size_t begin = cursor_.position();
-    while (!cursor_.at_end() && cursor_.peek() != '>' && cursor_.peek() != '\n') cursor_.skip(1);
-    cursor_.expect(">");
-    const std::string_view name = cursor_.since(begin);
-    const std::optional<TokenId> id = vocabulary_.marker(name);
-    if (!id) cursor_.fail_at(begin, fmt::format("the model has no marker token \"{}\"", name));
-    if (vocabulary_.is_stop(*id)) cursor_.fail_at(begin, stop_marker_message(name));
+    const std::string_view name = take_marker();
+    const ExprId expr = marker(name, begin);
     if (inside == Inside::kTerminal) cursor_.fail_at(begin, "a terminal cannot use marker tokens");
-    return terminal(source_.marker(*id), inside);
+    return terminal(expr, inside);
   }
 
-  Cursor cursor_;
-  const GrammarVocabulary& vocabulary_;
-  GrammarSource source_;
   RuleId ignored_;
   std::vector<ExprId> ignores_;
-  std::unordered_map<std::string, RuleUse> rules_;
   int open_groups_ = 0;
 };
 

@@ -16,20 +16,50 @@ constexpr std::size_t kMaxStates = 4'000'000;
 
 LeafAutomata::LeafAutomata(Terms terms, std::vector<TermId> leaves)
     : terms_(std::move(terms)), leaves_(std::move(leaves)), starts_(leaves_.size(), kUnknown) {
-  class_of_.emplace_back().fill(0);  // The dead state's.
-  class_count_.push_back(1);
-  representatives_.push_back({0});
+  for (std::uint32_t automaton = 0; automaton <= kLiteral;
+       ++automaton) {  // The dead state's and the literals'.
+    class_of_.emplace_back().fill(0);
+    class_count_.push_back(1);
+    representatives_.push_back({0});
+  }
   states_.push_back({});
   transitions_.push_back(kDead);
 }
 
-LeafState LeafAutomata::find_start(std::uint32_t leaf) {
-  const ByteClasses classes = terms_.byte_classes(leaves_[leaf]);
-  const auto automaton = static_cast<std::uint32_t>(class_of_.size());
-  class_of_.push_back(classes.of());
-  class_count_.push_back(classes.count());
-  representatives_.push_back(classes.representatives());
-  return starts_[leaf] = state_of(automaton, leaves_[leaf]);
+LeafState LeafAutomata::find_start(std::uint32_t leaf) { return starts_[leaf] = start_of(leaves_[leaf]); }
+
+/// `term`: alive.
+LeafState LeafAutomata::start_of(TermId term) {
+  if (const auto spelled = terms_.spelled(term)) return literal_state(term, *spelled);
+  const auto fresh = static_cast<std::uint32_t>(class_of_.size());
+  const auto [automaton, added] = automata_.emplace(term, fresh);
+  if (added) {
+    const ByteClasses classes = terms_.byte_classes(term);
+    class_of_.push_back(classes.of());
+    class_count_.push_back(classes.count());
+    representatives_.push_back(classes.representatives());
+  }
+  return state_of(automaton->second, term);
+}
+
+LeafState LeafAutomata::find_literal_step(LeafState state) {
+  const LeafState next = start_of(states_[state].term);
+  return states_[state].transitions = next;
+}
+
+LeafState LeafAutomata::literal_state(TermId term, const Terms::Spelled& spelled) {
+  if (term >= literals_.size()) literals_.resize(2 * std::size_t{term} + 1, kUnknown);
+  if (literals_[term] != kUnknown) return literals_[term];
+  literals_[term] =
+      add_state({.term = spelled.rest, .automaton = kLiteral, .transitions = kUnknown, .byte = spelled.byte});
+  return literals_[term];
+}
+
+LeafState LeafAutomata::add_state(const State& state) {
+  if (states_.size() >= kMaxStates)
+    throw Error(ErrorKind::kUnsupported, "a regular expression of the grammar has too many states");
+  states_.push_back(state);
+  return static_cast<LeafState>(states_.size() - 1);
 }
 
 LeafState LeafAutomata::state_of(std::uint32_t automaton, TermId term) {
@@ -37,12 +67,10 @@ LeafState LeafAutomata::state_of(std::uint32_t automaton, TermId term) {
   const auto fresh = static_cast<LeafState>(states_.size());
   const auto [known, added] = known_.emplace(std::uint64_t{automaton} << 32 | term, fresh);
   if (!added) return known->second;
-  if (states_.size() >= kMaxStates)
-    throw Error(ErrorKind::kUnsupported, "a regular expression of the grammar has too many states");
-  states_.push_back({.term = term,
-                     .automaton = automaton,
-                     .transitions = static_cast<std::uint32_t>(transitions_.size()),
-                     .accepts = terms_.nullable(term)});
+  add_state({.term = term,
+             .automaton = automaton,
+             .transitions = static_cast<std::uint32_t>(transitions_.size()),
+             .accepts = terms_.nullable(term)});
   transitions_.resize(transitions_.size() + class_count_[automaton], kUnknown);
   return fresh;
 }
@@ -55,17 +83,18 @@ LeafState LeafAutomata::find_step(LeafState state, std::uint8_t byte) {
   return next;
 }
 
-const ByteSet& LeafAutomata::next_bytes(LeafState state) {
+void LeafAutomata::add_next_bytes(LeafState state, ByteSet& set) {
+  if (is_literal(state)) return set.add(next_byte(state));
   const auto [entry, added] = next_bytes_.emplace(state, ByteSet{});
-  if (!added) return entry->second;
-  ByteSet set;
-  for (unsigned byte = 0; byte < ByteSet::kByteValues; ++byte)
-    if (step(state, static_cast<std::uint8_t>(byte)) != kDead) set.add(static_cast<std::uint8_t>(byte));
-  return next_bytes_[state] = set;
+  if (added)
+    for (unsigned byte = 0; byte < ByteSet::kByteValues; ++byte)
+      if (step(state, static_cast<std::uint8_t>(byte)) != kDead)
+        entry->second.add(static_cast<std::uint8_t>(byte));
+  set |= entry->second;
 }
 
 LeafState LeafAutomata::representative(LeafState state, std::uint32_t max_bytes) {
-  if (state == kDead) return kDead;
+  if (state == kDead || is_literal(state)) return state;
   const State it = states_[state];
   return state_of(it.automaton, terms_.within(it.term, max_bytes));
 }
@@ -90,10 +119,9 @@ LeafAutomata::PlainStep LeafAutomata::step_beyond_ascii(LeafState state) {
                                     {2, 0xF4, 0xF4, 0x80, 0x8F}};
   constexpr PlainStep kAllRefused{.classes = PlainClasses{1} << kBeyondAscii, .next = kDead};
   PlainStep result = kAllRefused;
-  std::size_t refused = 0;
+  if (step_all(state, 0xC2, 0xF4) == kDead) return kAllRefused;
   for (unsigned lead = 0xC2; lead <= 0xF4; ++lead)
-    refused += step(state, static_cast<std::uint8_t>(lead)) == kDead ? 1 : 0;
-  if (refused > 0) return refused == 0xF4 - 0xC2 + 1 ? kAllRefused : PlainStep{};
+    if (step(state, static_cast<std::uint8_t>(lead)) == kDead) return {};
   enter(1, state, 0xC2, 0xDF);
   enter(2, state, 0xE1, 0xEC);
   enter(2, state, 0xEE, 0xEF);
@@ -113,35 +141,51 @@ LeafAutomata::PlainStep LeafAutomata::step_beyond_ascii(LeafState state) {
   return result;
 }
 
+/// Where all of the bytes first..last lead, or kMixed.
+LeafState LeafAutomata::step_all(LeafState state, std::uint8_t first, std::uint8_t last) {
+  const LeafState next = step(state, first);
+  for (unsigned byte = first + 1U; byte <= last; ++byte)
+    if (step(state, static_cast<std::uint8_t>(byte)) != next) return kMixed;
+  return next;
+}
+
+LeafState LeafAutomata::find_class_step(LeafState state, std::uint8_t plain_class) {
+  static constexpr std::uint8_t kFirst[] = {0, 'a', 'A', '0'}, kLast[] = {0, 'z', 'Z', '9'};
+  LeafState next = kMixed;
+  if (plain_class == kBeyondAscii) {
+    const PlainStep beyond = step_beyond_ascii(state);
+    if (beyond.classes != 0 && !beyond.accepts_inside) next = beyond.next;
+  } else {
+    next = step_all(state, kFirst[plain_class], kLast[plain_class]);
+  }
+  std::uint32_t& known = states_[state].spread;
+  if (known == kUnknown) {
+    known = static_cast<std::uint32_t>(spread_steps_.size());
+    spread_steps_.emplace_back().fill(kUnknown);
+  }
+  return spread_steps_[known][plain_class] = next;
+}
+
 const LeafAutomata::PlainStep& LeafAutomata::find_plain_step(LeafState state) {
   const PlainStep beyond = step_beyond_ascii(state);
   std::array<LeafState, kPlainClassCount> leads_to;
-  leads_to.fill(kUnknown);
-  PlainClasses mixed = 0;  // Classes whose characters lead to several states.
-  leads_to[kBeyondAscii] = beyond.next;
-  if (beyond.classes == 0) mixed |= PlainClasses{1} << kBeyondAscii;
-  for (std::size_t byte = 0; byte < kAsciiClass.size(); ++byte) {
-    const std::uint8_t its_class = kAsciiClass[byte];
-    if (its_class == kNoPlainClass) continue;
-    const LeafState next = step(state, static_cast<std::uint8_t>(byte));
-    if (leads_to[its_class] == kUnknown) leads_to[its_class] = next;
-    if (leads_to[its_class] != next) mixed |= PlainClasses{1} << its_class;
-  }
+  leads_to[kBeyondAscii] = beyond.classes == 0 ? kMixed : beyond.next;
+  for (std::uint8_t its_class = kBeyondAscii + 1; its_class < kPlainClassCount; ++its_class)
+    leads_to[its_class] = class_step(state, its_class);
   PlainStep best;
   int most = 0;
   for (unsigned candidate = 0; candidate < kPlainClassCount; ++candidate) {
     const LeafState next = leads_to[candidate];
-    if (next == kDead || (mixed >> candidate & 1) != 0) continue;
+    if (next == kDead || next == kMixed) continue;
     PlainClasses classes = 0;
     for (unsigned other = candidate; other < kPlainClassCount; ++other)
-      if (leads_to[other] == next && (mixed >> other & 1) == 0) classes |= PlainClasses{1} << other;
+      if (leads_to[other] == next) classes |= PlainClasses{1} << other;
     if (std::popcount(classes) > most) {
       best = {.classes = classes, .next = next};
       most = std::popcount(classes);
     }
   }
-  const bool refuses_all = mixed == 0 && std::ranges::count(leads_to, kDead) == kPlainClassCount;
-  if (refuses_all) best.classes = kAllPlain;
+  if (std::ranges::count(leads_to, kDead) == kPlainClassCount) best.classes = kAllPlain;
   best.accepts_inside = beyond.accepts_inside && (best.classes >> kBeyondAscii & 1) != 0;
   states_[state].plain_step = static_cast<std::uint32_t>(plain_steps_.size());
   return plain_steps_.emplace_back(best);
@@ -160,7 +204,8 @@ bool LeafAutomata::reads_plain(LeafState state, PlainClasses classes, std::size_
 std::size_t LeafAutomata::memory_bytes() const {
   return terms_.memory_bytes() + states_.size() * (sizeof(State) + 48) +
          transitions_.size() * sizeof(LeafState) + plain_steps_.size() * sizeof(PlainStep) +
-         class_of_.size() * sizeof(class_of_[0]) + next_bytes_.size() * 64;
+         spread_steps_.size() * sizeof(SpreadSteps) + class_of_.size() * sizeof(class_of_[0]) +
+         next_bytes_.size() * 64;
 }
 
 }  // namespace lanner::text::grammar

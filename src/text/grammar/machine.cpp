@@ -2,7 +2,7 @@
 #include "text/grammar/machine.h"
 
 #include <algorithm>
-#include <bit>
+#include <optional>
 
 namespace lanner::text::grammar {
 
@@ -56,17 +56,26 @@ void Machine::fill_mask(ParseState state, std::span<std::uint64_t> mask) {
 void Machine::compute_mask(ParseState state, std::span<std::uint64_t> mask) {
   std::ranges::fill(mask, std::uint64_t{0});
   LeafState previous = LeafAutomata::kDead;
+  std::vector<LeafMasks::Literal> literals;
   for (std::uint32_t i = 0; i < parse_.items(state).size(); ++i) {
     const ParseStates::Item item = parse_.items(state)[i];
+    if (leaves_.is_literal(item.leaf)) {
+      literals.push_back({.state = item.leaf, .item = i});
+      continue;
+    }
     const LeafMask& leaf = leaf_masks_.of(item.leaf);
     if (item.leaf != previous) leaf.add_to(mask, *vocabulary_);
     previous = item.leaf;
-    if (leaf.plain_exits.empty() && leaf.rest_exits.empty()) continue;
+    if (!leaf.has_exits()) continue;
     const ParseState behind = parse_.after(item.then);
     if (parse_.items(behind).empty()) continue;
+    add_class_exits(leaf.class_exits, behind, mask);
     add_exits(vocabulary_->plain(), leaf.plain_exits, behind, mask);
     add_exits(vocabulary_->rest(), leaf.rest_exits, behind, mask);
   }
+  for (const TokenTrie* trie : {&vocabulary_->plain(), &vocabulary_->rest()})
+    for (const LeafMasks::Exit& exit : leaf_masks_.add_literals(literals, *trie, mask))
+      add_exits(*trie, {&exit.node, 1}, parse_.after(parse_.items(state)[exit.item].then), mask);
   add_markers(state, mask);
   if (parse_.accepts(state))
     for (const TokenId stop : vocabulary_->stop_ids()) allow_token(mask, stop);
@@ -81,6 +90,23 @@ void Machine::add_exits(const TokenTrie& trie, std::span<const std::uint32_t> ex
     for (std::uint32_t child = exit + 1; child < nodes[exit].end; child = nodes[child].end)
       if (first.contains(nodes[child].byte)) add_subtree(trie, child, behind, mask);
   }
+}
+
+/// The same behind texts that `exits` of the class trie spell.
+void Machine::add_class_exits(std::span<const std::uint32_t> exits, ParseState behind,
+                              std::span<std::uint64_t> mask) {
+  if (exits.empty()) return;
+  const ByteSet first = next_bytes(behind);
+  const ClassTrie& classes = vocabulary_->classes();
+  const std::span<const ClassTrie::Node> nodes = classes.nodes();
+  const TokenTrie& trie = vocabulary_->plain();
+  for (const std::uint32_t exit : exits)
+    for (std::uint32_t child = exit + 1; child < nodes[exit].end; child = nodes[child].end) {
+      const std::uint8_t its_class = nodes[child].its_class;
+      if (its_class >= kSpreadClasses && !first.contains(kClassByte[its_class])) continue;
+      for (const std::uint32_t entry : classes.entries(child))
+        if (first.contains(trie.nodes()[entry].byte)) add_subtree(trie, entry, behind, mask);
+    }
 }
 
 /// Allows the tokens at and below `root`, the parser being in `state` before root's byte.
@@ -122,7 +148,7 @@ const ByteSet& Machine::next_bytes(ParseState state) {
   const auto [entry, added] = next_bytes_.emplace(state, ByteSet{});
   if (added) {
     ByteSet set;
-    for (const ParseStates::Item& item : parse_.items(state)) set |= leaves_.next_bytes(item.leaf);
+    for (const ParseStates::Item& item : parse_.items(state)) leaves_.add_next_bytes(item.leaf, set);
     entry->second = set;
   }
   return entry->second;
@@ -132,18 +158,10 @@ std::string Machine::forced_text(ParseState state, std::size_t max_bytes) {
   const std::lock_guard lock(mutex_);
   std::string text;
   while (text.size() < max_bytes && !parse_.accepts(state) && parse_.markers(state).empty()) {
-    const ByteSet& next = next_bytes(state);
-    int bytes = 0;
-    std::uint8_t only = 0;
-    for (std::size_t word = 0; word < next.words().size(); ++word) {
-      bytes += std::popcount(next.words()[word]);
-      if (next.words()[word] != 0)
-        only = static_cast<std::uint8_t>(64 * word +
-                                         static_cast<std::size_t>(std::countr_zero(next.words()[word])));
-    }
-    if (bytes != 1) break;
-    text.push_back(static_cast<char>(only));
-    state = parse_.step(state, only);
+    const std::optional<std::uint8_t> only = next_bytes(state).only();
+    if (!only) break;
+    text.push_back(static_cast<char>(*only));
+    state = parse_.step(state, *only);
   }
   return text;
 }

@@ -38,6 +38,8 @@ class Machine {
   void compute_mask(ParseState state, std::span<std::uint64_t> mask);
   void add_exits(const TokenTrie& trie, std::span<const std::uint32_t> exits, ParseState behind,
                  std::span<std::uint64_t> mask);
+  void add_class_exits(std::span<const std::uint32_t> exits, ParseState behind,
+                       std::span<std::uint64_t> mask);
   void add_subtree(const TokenTrie& trie, std::uint32_t root, ParseState state,
                    std::span<std::uint64_t> mask);
   void add_markers(ParseState state, std::span<std::uint64_t> mask);

@@ -15,7 +15,7 @@ inline constexpr std::uint8_t kNoPlainClass = 255;
 /// By byte below 128: the class, or kNoPlainClass.
 inline constexpr std::array<std::uint8_t, 128> kAsciiClass = [] {
   std::array<std::uint8_t, 128> classes{};
-  std::uint8_t next = 4;
+  std::uint8_t next = 4;  // kSpreadClasses
   for (unsigned byte = 0; byte < classes.size(); ++byte) {
     if (byte < 0x20 || byte == '"' || byte == '\\')
       classes[byte] = kNoPlainClass;
@@ -31,7 +31,16 @@ inline constexpr std::array<std::uint8_t, 128> kAsciiClass = [] {
   return classes;
 }();
 inline constexpr std::uint8_t kBeyondAscii = 0;
+/// The classes below this one have many characters, the others one.
+inline constexpr std::uint8_t kSpreadClasses = 4;
 inline constexpr unsigned kPlainClassCount = kAsciiClass[0x7F] + 1U;
+/// By class: its first character's byte; nothing meaningful for kBeyondAscii.
+inline constexpr std::array<std::uint8_t, kPlainClassCount> kClassByte = [] {
+  std::array<std::uint8_t, kPlainClassCount> bytes{};
+  for (unsigned byte = 128; byte-- > 0;)
+    if (kAsciiClass[byte] != kNoPlainClass) bytes[kAsciiClass[byte]] = static_cast<std::uint8_t>(byte);
+  return bytes;
+}();
 inline constexpr PlainClasses kAllPlain = (PlainClasses{1} << kPlainClassCount) - 1;
 
 }  // namespace lanner::text::grammar

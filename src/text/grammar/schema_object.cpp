@@ -51,7 +51,8 @@ class ObjectCompiler {
         min_ == 0 && std::ranges::none_of(members_, [](const Member& member) { return member.required; });
     std::vector<ExprId> ways;
     if (may_be_empty) ways.push_back(text_.enclosed("{", std::nullopt, "}", depth_));
-    if (max_ > 0) ways.push_back(text_.enclosed("{", members(0, 0), "}", depth_));
+    if (max_ > 0) ways.push_back(text_.enclosed("{", reference({.index = 0}), "}", depth_));
+    while (!open_.empty()) define_next();
     return source_.choice(std::move(ways));
   }
 
@@ -134,6 +135,7 @@ class ObjectCompiler {
           property.schemas ? compiler_.value(*property.schemas, depth_ + 1) : source_.nothing();
       members_.push_back(
           {source_.sequence({text_.key(property.name), text_.colon(depth_), value}), property.required});
+      if (property.required) all_required_before_ = members_.size();
     }
   }
 
@@ -198,39 +200,61 @@ class ObjectCompiler {
     ways.push_back(source_.sequence({key, text_.colon(depth_), compiler_.value(schemas, depth_ + 1)}));
   }
 
-  /// Members from `index` on when `count` are written already. Counts beyond what bounds ask are alike.
-  ExprId members(std::size_t index, std::uint32_t count) {
-    const std::uint32_t most = max_ != kUnbounded ? max_ : std::max(min_, 1U);
-    count = std::min(count, most);
-    if (index == members_.size()) return extra(count);
-    const auto [known, added] = rules_.try_emplace({index, count});
-    if (!added) return source_.rule(known->second);
-    if (rules_.size() > kMaxMemberRules)
-      throw Error(ErrorKind::kUnsupported, fmt::format("{}: too many ways to count its properties",
-                                                       document_.place(*facts_.objects.front())));
-    const RuleId rule = source_.add_rule("members");
-    known->second = rule;
-    const Member& member = members_[index];
-    std::vector<ExprId> ways;
-    if (max_ == kUnbounded || count < max_) {
-      const ExprId rest = members(index + 1, count + 1);
-      ways.push_back(count == 0 ? source_.sequence({member.text, rest})
-                                : source_.sequence({text_.comma(depth_), member.text, rest}));
+  /// A place in an object: `count` members are written, those from `index` on may come. After a member,
+  /// either the object ends or a comma and one more member come; else the member comes at once.
+  struct Place {
+    std::size_t index = 0;
+    std::uint32_t count = 0;
+    bool after_member = false;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+
+  /// The rule for what comes at a place. Counts beyond what bounds ask are alike.
+  ExprId reference(Place place) {
+    place.count = std::min(place.count, max_ != kUnbounded ? max_ : min_);
+    const auto [known, added] = rules_.try_emplace(place);
+    if (added) {
+      if (rules_.size() > kMaxMemberRules)
+        throw Error(ErrorKind::kUnsupported, fmt::format("{}: too many ways to count its properties",
+                                                         document_.place(*facts_.objects.front())));
+      known->second = source_.add_rule("members");
+      open_.push_back(place);
     }
-    if (!member.required) ways.push_back(members(index + 1, count));
-    source_.define(rule, source_.choice(std::move(ways)));
-    return source_.rule(rule);
+    return source_.rule(known->second);
   }
 
+  void define_next() {
+    const Place place = open_.back();
+    open_.pop_back();
+    source_.define(rules_.at(place), place.after_member ? after_member(place) : member(place));
+  }
+
+  ExprId member(const Place& at) {
+    if (at.index == members_.size()) return extra(at.count);
+    const Member& member = members_[at.index];
+    std::vector<ExprId> ways{source_.sequence(
+        {member.text, reference({.index = at.index + 1, .count = at.count + 1, .after_member = true})})};
+    if (!member.required) ways.push_back(reference({.index = at.index + 1, .count = at.count}));
+    return source_.choice(std::move(ways));
+  }
+
+  ExprId after_member(const Place& at) {
+    std::vector<ExprId> ways;
+    if (at.index >= all_required_before_ && at.count >= min_) ways.push_back(source_.empty());
+    const bool more = at.index < members_.size() || extra_;
+    if (more && (max_ == kUnbounded || at.count < max_))
+      ways.push_back(
+          source_.sequence({text_.comma(depth_), reference({.index = at.index, .count = at.count})}));
+    return source_.choice(std::move(ways));
+  }
+
+  /// One additional property and more.
   ExprId extra(std::uint32_t count) {
-    const std::uint32_t min = min_ > count ? min_ - count : 0;
-    const std::uint32_t max = max_ == kUnbounded ? kUnbounded : max_ - count;
-    if (!extra_ || max == 0) return count > 0 && min == 0 ? source_.empty() : source_.nothing();
-    const ExprId more = source_.sequence({text_.comma(depth_), *extra_});
-    if (count > 0) return source_.repeat(more, min, max);
-    // The empty object has its own form.
+    if (!extra_) return source_.nothing();
+    const std::uint32_t min = min_ > count + 1 ? min_ - count - 1 : 0;
+    const std::uint32_t max = max_ == kUnbounded ? kUnbounded : max_ - count - 1;
     return source_.sequence(
-        {*extra_, source_.repeat(more, min > 0 ? min - 1 : 0, max == kUnbounded ? kUnbounded : max - 1)});
+        {*extra_, source_.repeat(source_.sequence({text_.comma(depth_), *extra_}), min, max)});
   }
 
   SchemaCompiler& compiler_;
@@ -247,7 +271,9 @@ class ObjectCompiler {
   std::map<std::string, std::shared_ptr<const Grammar>> patterns_;
   bool names_tried_ = false;
   std::shared_ptr<const Grammar> allowed_names_;
-  std::map<std::pair<std::size_t, std::uint32_t>, RuleId> rules_;
+  std::size_t all_required_before_ = 0;  ///< No member from there on is required.
+  std::map<Place, RuleId> rules_;
+  std::vector<Place> open_;  ///< Rules without a definition.
 };
 
 std::vector<SchemaCompiler::Property> SchemaCompiler::properties(const SchemaFacts& facts) {

@@ -64,7 +64,25 @@ TermId Terms::intern(const Node& node) {
   if (node.depth > kMaxTermDepth)
     throw Error(ErrorKind::kInvalidArgument, "a regular expression of the grammar nests too deeply");
   nodes_.push_back(node);
+  nodes_.back().min_bytes = shortest(node);
   return id;
+}
+
+/// A lower bound of the length of the term's texts.
+std::uint32_t Terms::shortest(const Node& node) const {
+  constexpr std::uint64_t kEnough = 1U << 16;  // Longer than any token.
+  std::uint64_t bytes = 0;
+  if (node.nullable) return 0;
+  if (node.kind == Kind::kBytes) return 1;
+  if (node.kind == Kind::kSequence)
+    bytes = std::uint64_t{nodes_[node.a].min_bytes} + nodes_[node.b].min_bytes;
+  else if (node.kind == Kind::kRepeat)
+    bytes = std::uint64_t{nodes_[node.a].min_bytes} * node.min;
+  else if (node.kind == Kind::kChoice)
+    bytes = nodes_[*std::ranges::min_element(items(node), {}, [&](TermId term) {
+              return nodes_[term].min_bytes;
+            })].min_bytes;
+  return static_cast<std::uint32_t>(std::min(bytes, kEnough));
 }
 
 TermId Terms::bytes(const ByteSet& set) {
@@ -257,6 +275,16 @@ TermId Terms::derivative(TermId term, std::uint8_t byte, std::span<const std::ui
   return alive(derived, representatives) ? derived : kNothing;
 }
 
+std::optional<Terms::Spelled> Terms::spelled(TermId term) const {
+  const Node& node = nodes_[term];
+  const bool sequence = node.kind == Kind::kSequence;
+  const Node& first = sequence ? nodes_[node.a] : node;
+  if (first.kind != Kind::kBytes) return std::nullopt;
+  const std::optional<std::uint8_t> only = sets_[first.a].only();
+  if (!only) return std::nullopt;
+  return Spelled{.byte = *only, .rest = sequence ? node.b : kEmpty};
+}
+
 bool Terms::known_alive(TermId term, bool& alive) const {
   const Node& node = nodes_[term];
   if (node.nullable || !node.boolean) {
@@ -346,8 +374,9 @@ TermId Terms::within(TermId term, std::uint32_t max_bytes) {
   if (node.boolean) return term;
   if (node.kind == Kind::kSequence) return sequence(within(node.a, max_bytes), within(node.b, max_bytes));
   if (node.kind == Kind::kRepeat) {
-    const std::uint32_t max = node.max > max_bytes ? kUnbounded : node.max;
-    return repeat(node.a, std::min(node.min, max_bytes + 1), max);
+    const std::uint32_t reach = max_bytes / std::max(nodes_[node.a].min_bytes, 1U);
+    const std::uint32_t max = node.max > reach ? kUnbounded : node.max;
+    return repeat(node.a, std::min(node.min, reach + 1), max);
   }
   if (node.kind != Kind::kChoice) return term;
   std::vector<TermId> terms;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -54,6 +55,12 @@ class Terms {
   TermId derivative(TermId term, std::uint8_t byte) {
     return derivative(term, byte, byte_classes(term).representatives());
   }
+  /// The byte that all texts of the term begin with and what follows it, when the term is spelled so.
+  struct Spelled {
+    std::uint8_t byte = 0;
+    TermId rest = 0;
+  };
+  std::optional<Spelled> spelled(TermId term) const;
   /// Whether the empty text belongs to the term.
   bool nullable(TermId term) const { return nodes_[term].nullable; }
   /// Whether any text belongs to the term. Throws Error kUnsupported when finding out takes too long.
@@ -92,6 +99,7 @@ class Terms {
     TermId a = 0, b = 0;
     std::uint32_t min = 0, max = 0;
     std::uint32_t depth = 1;
+    std::uint32_t min_bytes = 0;  ///< No text of the term is shorter; found by intern().
   };
 
   void collect_sets(TermId term, std::vector<ByteSet>& out) const;
@@ -99,6 +107,7 @@ class Terms {
   TermId list(Kind kind, std::vector<TermId> terms);
   std::span<const TermId> items(const Node& node) const { return {lists_.data() + node.a, node.b}; }
   bool same(const Node& node, TermId id) const;
+  std::uint32_t shortest(const Node& node) const;
   void merge_sets(std::vector<TermId>& terms);
   TermId raw_derivative(TermId term, std::uint8_t byte);
   TermId multiple_derivative(const MultipleState& state, std::uint8_t byte);

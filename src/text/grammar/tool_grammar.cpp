@@ -226,13 +226,4 @@ GrammarSource tool_call_grammar(OutputFormat format, const nlohmann::ordered_jso
                                          : write_answers<QwenCalls>(tools, options, vocabulary, warnings);
 }
 
-GrammarSource add_reasoning(GrammarSource grammar, TokenId end) {
-  const ExprId answer = grammar.rule(grammar.root());
-  const ExprId line_ends = grammar.repeat(grammar.literal("\n"), 0, 2);
-  const RuleId root = grammar.add_rule("answer with reasoning");
-  grammar.define(root, grammar.sequence({free_text(grammar, {end}), grammar.marker(end), line_ends, answer}));
-  grammar.set_root(root);
-  return grammar;
-}
-
 }  // namespace lanner::text::grammar

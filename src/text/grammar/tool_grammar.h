@@ -39,14 +39,10 @@ struct ToolGrammarOptions {
 
 /// Writes answers that call tools in the markup of the family: `tools` as in OpenAI's requests. Objects have
 /// only the properties that their schema declares, unless it says otherwise. The reasoning before the answer
-/// is no part of it: see add_reasoning(). Throws Error kInvalidArgument for tools that are none and names
+/// is no part of it. Throws Error kInvalidArgument for tools that are none and names
 /// that no tool has; errors about parameters name their place as `tools[0].function.parameters#/…`.
 GrammarSource tool_call_grammar(OutputFormat format, const nlohmann::ordered_json& tools,
                                 const ToolGrammarOptions& options, const GrammarVocabulary& vocabulary,
                                 std::vector<std::string>* warnings = nullptr);
-
-/// The same grammar behind reasoning that has begun in the prompt and ends with the marker `end`, which up to
-/// two line ends may follow. Inside, any tokens but `end` and stop tokens may come.
-GrammarSource add_reasoning(GrammarSource grammar, TokenId end);
 
 }  // namespace lanner::text::grammar

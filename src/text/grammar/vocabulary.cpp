@@ -26,38 +26,6 @@ std::size_t plain_characters(std::string_view text) {
   return characters;
 }
 
-/// The class of the plain character that ends with each node; kNoPlainClass inside a character.
-std::vector<std::uint8_t> ended_classes(const TokenTrie& trie) {
-  std::vector<std::uint8_t> classes, missing(trie.max_depth() + 1);  // Bytes of a character, by depth.
-  for (const TokenTrie::Node& node : trie.nodes()) {
-    const std::uint8_t before = missing[node.depth - 1U];
-    std::uint8_t after = 0;
-    if (before > 0)
-      after = static_cast<std::uint8_t>(before - 1);
-    else if (node.byte >= 0xC0)
-      after = node.byte >= 0xF0 ? 3 : node.byte >= 0xE0 ? 2 : 1;
-    missing[node.depth] = after;
-    classes.push_back(after > 0 ? kNoPlainClass : node.byte < 0x80 ? kAsciiClass[node.byte] : kBeyondAscii);
-  }
-  return classes;
-}
-
-std::vector<GrammarVocabulary::Below> find_below(const TokenTrie& trie) {
-  const std::span<const TokenTrie::Node> nodes = trie.nodes();
-  const std::vector<std::uint8_t> classes = ended_classes(trie);
-  std::vector<GrammarVocabulary::Below> below(nodes.size());
-  for (std::size_t node = nodes.size(); node-- > 0;)
-    for (std::size_t child = node + 1; child < nodes[node].end; child = nodes[child].end) {
-      const bool ends = classes[child] != kNoPlainClass;
-      below[node].classes |= below[child].classes | (ends ? PlainClasses{1} << classes[child] : 0);
-      below[node].characters = std::max(below[node].characters,
-                                        static_cast<std::uint8_t>(below[child].characters + (ends ? 1 : 0)));
-    }
-  for (std::size_t node = 0; node < nodes.size(); ++node)
-    if (classes[node] == kNoPlainClass) below[node].classes = ~PlainClasses{0};
-  return below;
-}
-
 }  // namespace
 
 GrammarVocabulary::GrammarVocabulary(const Tokenizer& tokenizer, std::vector<TokenId> stop_ids)
@@ -105,7 +73,7 @@ void GrammarVocabulary::index(std::vector<TokenBytes> text_tokens) {
   for (std::size_t i = 0; i < size_; ++i) offsets_[i + 1] += offsets_[i];
   rest_ = TokenTrie(std::move(rest));
   plain_trie_ = TokenTrie(std::move(plain));
-  below_ = find_below(plain_trie_);
+  classes_ = ClassTrie(plain_trie_, size_);
 }
 
 bool GrammarVocabulary::is_stop(TokenId id) const {

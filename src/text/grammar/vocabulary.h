@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/token.h"
-#include "text/grammar/plain_classes.h"
+#include "text/grammar/class_trie.h"
 #include "text/grammar/token_mask.h"
 #include "text/grammar/token_trie.h"
 
@@ -48,16 +48,11 @@ class GrammarVocabulary {
   /// Empty for markers and ids without a token.
   std::string_view text(TokenId id) const;
 
-  /// What the plain tokens of a subtree go on with below a node of plain(): more than any plain classes
-  /// inside a character.
-  struct Below {
-    PlainClasses classes = 0;
-    std::uint8_t characters = 0;  ///< Of the longest one.
-  };
-  std::span<const Below> below() const { return below_; }
   /// The text tokens that are plain (see kMaxPlain), and the others. Stop tokens are in neither.
   const TokenTrie& plain() const { return plain_trie_; }
   const TokenTrie& rest() const { return rest_; }
+  /// The plain ones by the classes of their characters.
+  const ClassTrie& classes() const { return classes_; }
   /// Longest text of any token, in bytes.
   std::uint32_t max_bytes() const {
     return static_cast<std::uint32_t>(std::max(plain_trie_.max_depth(), rest_.max_depth()));
@@ -79,7 +74,7 @@ class GrammarVocabulary {
   std::vector<std::uint32_t> offsets_;  ///< By id, one more than size_.
   std::vector<std::vector<std::uint64_t>> plain_;
   TokenTrie plain_trie_, rest_;
-  std::vector<Below> below_;
+  ClassTrie classes_;
 };
 
 /// Why a grammar may not name a stop token.

@@ -75,8 +75,8 @@ TEST_CASE("gbnf: marker tokens are named, and text that spells one is text") {
 
 TEST_CASE("gbnf: errors name line and column") {
   CHECK(error_of("root ::= \"a\n") == "grammar: line 1, column 10 (byte 10): the literal has no closing \"");
-  CHECK(error_of("root ::= a\n") == "grammar: line 1, column 10 (byte 10): rule \"a\" is not defined");
-  CHECK(error_of("a ::= \"x\"\n") == "grammar: line 2, column 1 (byte 11): rule \"root\" is not defined");
+  CHECK(error_of("root ::= a\n") == "grammar: line 1, column 10 (byte 10): \"a\" is not defined");
+  CHECK(error_of("a ::= \"x\"\n") == "grammar: line 2, column 1 (byte 11): \"root\" is not defined");
   CHECK(error_of("root ::= \"x\"\nroot ::= \"y\"").find("defined twice") != std::string::npos);
   CHECK(error_of("root = \"x\"").find("expected \"::=\"") != std::string::npos);
   CHECK(error_of("root ::= (\"x\"").find("expected \")\"") != std::string::npos);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string>
 
 #include "text/grammar/grammar_vocabularies.h"
 #include "text/grammar/matcher.h"
@@ -45,6 +49,17 @@ void check_mask(const Matcher& matcher, std::size_t stride, std::size_t from) {
   CHECK(mask.back() == 0);
 }
 
+/// On a random way through the grammar.
+void check_walk(const std::shared_ptr<const Grammar>& grammar, Dice& dice, std::size_t stride, int steps) {
+  Matcher matcher(grammar);
+  for (int step = 0; step < steps && !matcher.is_terminated(); ++step) {
+    check_mask(matcher, stride, dice.roll(1000));
+    const std::vector<TokenId> allowed = allowed_tokens(matcher);
+    REQUIRE(!allowed.empty());
+    REQUIRE(matcher.accept(allowed[dice.roll(static_cast<std::uint32_t>(allowed.size()))]));
+  }
+}
+
 void check_masks(const Vocabulary& vocabulary, std::size_t walks, std::size_t stride, int steps = 12) {
   for (const std::string_view text : kGrammars) {
     CAPTURE(text);
@@ -52,14 +67,48 @@ void check_masks(const Vocabulary& vocabulary, std::size_t walks, std::size_t st
     for (std::uint64_t seed = 0; seed < walks; ++seed) {
       CAPTURE(seed);
       Dice dice(seed);
-      Matcher matcher(grammar);
-      for (int step = 0; step < steps && !matcher.is_terminated(); ++step) {
-        check_mask(matcher, stride, dice.roll(1000));
-        const std::vector<TokenId> allowed = allowed_tokens(matcher);
-        REQUIRE(!allowed.empty());
-        REQUIRE(matcher.accept(allowed[dice.roll(static_cast<std::uint32_t>(allowed.size()))]));
-      }
+      check_walk(grammar, dice, stride, steps);
     }
+  }
+}
+
+/// Text of counted classes, some of which the vocabulary's classes of characters do not tell apart and some
+/// of which they do, and of words that share beginnings.
+std::string random_expression(Dice& dice, int depth) {
+  static constexpr std::string_view kParts[] = {
+      "[a-z]",    "[A-Z]",           "[0-9]",    "[a-zA-Z0-9]",       "[a-y]",   "[^aeiou]",
+      ".",        "[\u00e0-\u00ff]", "[ ]",      "[a-z\u00e4\u00f6]", "[^0-9]",  "[^\\x00-\\x7F]",
+      "\" the\"", "\"property_1\"",  "\"prop\"", "\"\\\"\"",          "\"\\n\"", "[.,;!]",
+      "\"a\"",    "[\u4e00-\u9fff]"};
+  std::string text;
+  const std::uint32_t parts = 1 + dice.roll(3);
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    text += " ";
+    if (depth > 0 && dice.chance(40))
+      text += "(" + random_expression(dice, depth - 1) +
+              (dice.chance(50) ? " | " + random_expression(dice, depth - 1) : "") + ")";
+    else
+      text += kParts[dice.roll(std::size(kParts))];
+    const std::uint32_t least = dice.roll(4);
+    static constexpr std::uint32_t kMost[] = {1, 3, 20, 60};
+    if (dice.chance(60))
+      text += "{" + std::to_string(least) + "," + std::to_string(least + kMost[dice.roll(4)]) + "}";
+    else if (dice.chance(40))
+      text += dice.chance(50) ? "*" : "+";
+  }
+  return text;
+}
+
+/// The rules beside the first make its parts leaves of their own or parts of a larger one.
+void check_random_masks(const Vocabulary& vocabulary, std::uint64_t seeds, std::size_t stride) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    Dice dice(1000 + seed);
+    const std::string text = "root ::= \"<\" (" + random_expression(dice, 2) + " | " +
+                             random_expression(dice, 1) + " nested?) \">\"\nnested ::= \"(\" nested? \")\" " +
+                             random_expression(dice, 1) + "\n";
+    CAPTURE(seed);
+    CAPTURE(text);
+    check_walk(gbnf(text, vocabulary), dice, stride, 6);
   }
 }
 
@@ -103,6 +152,26 @@ TEST_CASE("mask: equals trying every token of the tale models' vocabularies") {
 
 TEST_CASE("mask: equals trying sampled tokens of the published vocabularies") {
   for (const Vocabulary& vocabulary : published_vocabularies()) check_masks(vocabulary, 1, 397, 4);
+}
+
+TEST_CASE("mask: equals trying every token, with random grammars of counted classes") {
+  for (const Vocabulary& vocabulary : tale_vocabularies()) check_random_masks(vocabulary, 60, 1);
+  for (const Vocabulary& vocabulary : published_vocabularies()) check_random_masks(vocabulary, 12, 61);
+}
+
+TEST_CASE("mask: equals trying every token where many names with common beginnings may come") {
+  std::string text = "root ::= \"{\" (";
+  for (int i = 0; i < 300; ++i)
+    text += fmt::format("{}\"\\\"{}_{}\\\":\" {}", i == 0 ? "" : " | ", i % 3 == 0 ? "prop" : "property", i,
+                        i % 2 == 0 ? "value" : "[0-9]{1,3} \"!\"?");
+  text += ")* \"}\"\nvalue ::= \"[\" value? \"]\" | \"true\"\n";
+  Dice dice(7);
+  for (const Vocabulary& vocabulary : tale_vocabularies()) check_walk(gbnf(text, vocabulary), dice, 1, 12);
+  for (const Vocabulary& vocabulary : published_vocabularies())
+    check_walk(gbnf(text, vocabulary), dice, 61, 6);
+  const Vocabulary bytes =
+      byte_vocabulary({"\"prop", "\"property_1", "perty_", "_299\":[", "\":true", "9!\"", "[]]\"p"});
+  for (int walk = 0; walk < 20; ++walk) check_walk(gbnf(text, bytes), dice, 1, 12);
 }
 
 TEST_CASE("mask: text never matches a marker, and stop tokens come only where the grammar may end") {

@@ -66,4 +66,7 @@ TEST_CASE("terms: counts beyond the reach of a token do not matter to its mask")
   CHECK(terms.within(terms.repeat(a, 5000, 90000), 16) ==
         terms.within(terms.repeat(a, 4000, kUnbounded), 16));
   CHECK(terms.within(terms.repeat(a, 0, 16), 16) == terms.repeat(a, 0, 16));
+  const TermId word = terms.sequence(a, terms.repeat(a, 1, 9));  // Two bytes at least: 8 words in 16 bytes.
+  CHECK(terms.within(terms.repeat(word, 10, 40), 16) == terms.within(terms.repeat(word, 9, 9), 16));
+  CHECK(terms.within(terms.repeat(word, 0, 8), 16) == terms.repeat(word, 0, 8));
 }

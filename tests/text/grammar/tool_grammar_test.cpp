@@ -192,24 +192,6 @@ TEST_CASE("tool grammar: calls as both families write them are accepted, others 
   }
 }
 
-TEST_CASE("tool grammar: reasoning is free up to its end marker, then the grammar begins") {
-  for (const Family& family : families()) {
-    const TokenId end =
-        *family.vocabulary->marker(family.format == OutputFormat::kGemma4 ? "<channel|>" : "</think>");
-    GrammarSource source = tool_call_grammar(family.format, tools(),
-                                             {.use = ToolUse::kRequired, .only = "now"}, *family.vocabulary);
-    const auto grammar = make_grammar(add_reasoning(std::move(source), end), family.vocabulary);
-    Matcher matcher(grammar);
-    CHECK_FALSE(matcher.can_end());
-    REQUIRE(accept_answer(matcher, "I {think} \"so\""));
-    CHECK_FALSE(matcher.can_end());
-    REQUIRE(matcher.accept(end));
-    CHECK_FALSE(accept_answer(matcher, "I"));
-    CHECK(accept_answer(matcher, "\n\n"));
-    CHECK_FALSE(accept_answer(matcher, "\n"));
-  }
-}
-
 TEST_CASE("tool grammar: tools that are none are named") {
   const Family family = families().front();
   const auto error_of = [&](const char* text, const ToolGrammarOptions& options = {}) {
