@@ -40,15 +40,21 @@ foreach(architecture IN LISTS LANNER_CUDA_ARCHITECTURES)
   endif()
 endforeach()
 
-# lanner_cuda_sources(target a.cu ...): device code with its compiler's own flags.
+# lanner_cuda_sources(target a.cu ... [SEPARATE b.cu ...]): device code with its compiler's own flags. SEPARATE: products and
+# sums are rounded one by one, as on the CPU.
 function(lanner_cuda_sources target)
-  foreach(source IN LISTS ARGN)
+  cmake_parse_arguments(ARG "" "" "SEPARATE" ${ARGN})
+  foreach(source IN LISTS ARG_UNPARSED_ARGUMENTS ARG_SEPARATE)
+    set(rounding "")
+    if(source IN_LIST ARG_SEPARATE)
+      set(rounding -fmad=false)
+    endif()
     set(from ${CMAKE_CURRENT_SOURCE_DIR}/${source})
     set(object ${CMAKE_CURRENT_BINARY_DIR}/${source}.o)
     get_filename_component(folder ${object} DIRECTORY)
     file(MAKE_DIRECTORY ${folder})
     add_custom_command(OUTPUT ${object}
-      COMMAND ${LANNER_NVCC} -c -O3 -std=c++20 --expt-relaxed-constexpr ${LANNER_NVCC_TARGETS} -I${PROJECT_SOURCE_DIR}/src
+      COMMAND ${LANNER_NVCC} -c -O3 -std=c++20 --expt-relaxed-constexpr ${rounding} ${LANNER_NVCC_TARGETS} -I${PROJECT_SOURCE_DIR}/src
               -Xcompiler=-fPIC -MD -MF ${object}.d -o ${object} ${from}
       DEPENDS ${from} DEPFILE ${object}.d
       COMMENT "Building GPU kernels ${source}" VERBATIM)

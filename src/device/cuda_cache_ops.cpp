@@ -65,14 +65,6 @@ void append_rows(CudaDevice& device, std::vector<AttentionRowCuda>& rows, const 
                     .end = call.key_end[r]});
 }
 
-/// The elements of keys and values; throws Error kUnsupported for codes, which these kernels do not read.
-DType element_type(KvType type) {
-  if (type == KvType::kF32) return DType::kF32;
-  if (type == KvType::kBF16) return DType::kBF16;
-  throw Error(ErrorKind::kUnsupported,
-              "keys and values in 8, 6 or 4 bits run on the CPU only; use --kv-type bf16");
-}
-
 /// Attention of rows that lie side by side from call.q on.
 void run_rows(CudaDevice& device, const AttentionCall& call, std::span<const AttentionRowCuda> rows,
               bool one_sequence) {
@@ -86,7 +78,8 @@ void run_rows(CudaDevice& device, const AttentionCall& call, std::span<const Att
                                      .kv_heads = call.kv_heads,
                                      .head_dim = call.q.columns(),
                                      .scale = call.scale,
-                                     .dtype = element_type(call.kv.type),
+                                     .type = call.kv.type,
+                                     .bits = static_cast<unsigned>(kernels::code_bits(call.kv.type)),
                                      .one_sequence = one_sequence,
                                      .parts = parts_of(rows)};
   const std::size_t bytes = kernels::attention_cuda_scratch_bytes(args, device.multiprocessors());
@@ -128,11 +121,11 @@ kernels::DeltaNetRowsCuda delta_rows(const DeltaNetCall& call) {
           .first = static_cast<unsigned>(call.first)};
 }
 
-/// Where row r of a write goes: its place in head 0 of its block.
-void* place_of(const KvWrite& write, std::size_t r) {
+/// Where row r of a write goes.
+kernels::KvPlaceCuda place_of(const KvWrite& write, std::size_t r) {
   const std::size_t position = write.position + r;
-  auto* block = static_cast<std::byte*>(write.blocks[position / kKvBlock - write.first_block]);
-  return block + position % kKvBlock * write.x.columns() * size_bytes(element_type(write.type));
+  return {.block = write.blocks[position / kKvBlock - write.first_block],
+          .place = static_cast<std::uint32_t>(position % kKvBlock)};
 }
 
 }  // namespace
@@ -160,7 +153,7 @@ void write_kv(Stream& stream, std::span<const KvWrite> writes) {
   const KvWrite& any = writes.front();
   CudaDevice& device = stream.cuda();
   kernels::write_kv_cuda(device, device.stage(std::span<const kernels::KvRowCuda>(rows)), rows.size(),
-                         static_cast<std::size_t>(any.x.shape[1]), any.x.columns(), element_type(any.type));
+                         static_cast<std::size_t>(any.x.shape[1]), any.x.columns(), any.type);
 }
 
 void attention(Stream& stream, std::span<const AttentionCall> calls) {
@@ -270,7 +263,7 @@ void attention_heads(Stream& stream, const AttentionHeads& heads) {
               "attention_heads", heads.q_out);
   CudaDevice& device = stream.cuda();
   const bool own = heads.k.data != nullptr;
-  std::vector<kernels::KvPlaceCuda> places(own ? rows : 0);
+  std::vector<kernels::KvPlacesCuda> places(own ? rows : 0);
   std::size_t row = 0;
   for (std::size_t i = 0; i < heads.writes.size(); i += 2) {
     const auto count = static_cast<std::size_t>(heads.writes[i].x.shape[0]);
@@ -283,7 +276,7 @@ void attention_heads(Stream& stream, const AttentionHeads& heads) {
                .k = floats(heads.k),
                .v = floats(heads.v),
                .q_out = floats(heads.q_out),
-               .place = own ? device.stage(std::span<const kernels::KvPlaceCuda>(places)) : nullptr,
+               .place = own ? device.stage(std::span<const kernels::KvPlacesCuda>(places)) : nullptr,
                .q_gain = floats(heads.q_gain),
                .k_gain = floats(heads.k_gain),
                .cos = floats(heads.cos),
@@ -300,7 +293,7 @@ void attention_heads(Stream& stream, const AttentionHeads& heads) {
                .k_eps = heads.k_eps,
                .v_eps = heads.v_eps,
                .norm_values = heads.norm_values,
-               .bf16 = own && element_type(heads.writes.front().type) == DType::kBF16});
+               .type = own ? heads.writes.front().type : KvType::kF32});
 }
 
 void delta_fold(Stream& stream, std::span<const DeltaFoldCall> calls) {

@@ -25,6 +25,7 @@ void swap_axes(Stream&, const Tensor& out, const Tensor& x);
 void push_history(Stream&, std::span<const HistoryPush> pushes);
 std::span<float> host_floats(Stream&, const Tensor& x);
 void argmax(Stream&, std::span<TokenId> out, const Tensor& x);
+void sample(Stream&, std::span<SampleResult> out, const Tensor& logits, std::span<const SampleJob> jobs);
 std::shared_ptr<const TiledMatrix> tile(const Ops& ops, const kernels::WeightView& weight, Compute compute);
 void linear(Stream&, std::span<const LinearCall> calls, const Tensor& x);
 void gated_linear(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,

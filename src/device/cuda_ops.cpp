@@ -116,6 +116,7 @@ Ops cuda_ops(int index) {
       .push_history = cuda::push_history,
       .host_floats = cuda::host_floats,
       .argmax = cuda::argmax,
+      .sample = cuda::sample,
       .tile = cuda::tile,
       .linear = cuda::linear,
       .gated_linear = cuda::gated_linear,

@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::size_t kCopyBytes = std::size_t{2} << 30;  // far beyond any cache
 constexpr int kLaunches = 8;                              // of a run, so that its start does not count
-constexpr std::size_t kRuns = 5;
+constexpr std::size_t kCudaRuns = 5;
 
 /// Work of one launch / seconds, median of several runs.
 template <typename Launch>
 double rate(CudaDevice& device, Launch&& launch) {
-  std::array<double, kRuns + 1> rates{};
+  std::array<double, kCudaRuns + 1> rates{};
   for (double& result : rates) {
     device.synchronize();
     const auto start = std::chrono::steady_clock::now();
@@ -28,7 +28,7 @@ double rate(CudaDevice& device, Launch&& launch) {
     result = work / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
   std::sort(rates.begin() + 1, rates.end());  // the first warms up
-  return rates[1 + kRuns / 2];
+  return rates[1 + kCudaRuns / 2];
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/tensor.h"
 #include "core/token.h"
 #include "device/matrix.h"
+#include "device/sampling.h"
 #include "device/stream.h"
 
 namespace lanner::device {
@@ -202,6 +203,10 @@ struct Ops {
   /// out[t] = the index of the largest of row t, ties: the lowest; on the host, once everything queued before
   /// is done.
   void (*argmax)(Stream&, std::span<TokenId> out, const Tensor& x);
+  /// Chooses tokens from rows of logits [T, V] where these are, several from one row if asked; on the host,
+  /// once everything queued before is done. Not set where the logits are the host's anyway.
+  void (*sample)(Stream&, std::span<SampleResult> out, const Tensor& logits,
+                 std::span<const SampleJob> jobs) = nullptr;
   /// Rearranges a weight in the device's memory for its products; nothing for formats that stay as they are.
   /// Not set on the CPU, whose matrices stay mapped.
   std::shared_ptr<const TiledMatrix> (*tile)(const Ops& ops, const kernels::WeightView& weight,

@@ -42,20 +42,19 @@ std::vector<std::size_t> common_prefixes(const std::vector<TokenId>& s) {
 
 }  // namespace
 
-void apply_penalties(std::span<float> logits, const SamplingOptions& options, const History& history) {
-  const auto at = [&](TokenId id) -> float& { return logits[static_cast<std::size_t>(id)]; };
+void add_penalties(LogitEdits& edits, const SamplingOptions& options, const History& history) {
   if (options.repetition_penalty != 1)
-    for (const auto& [id, count] : counts(last(history.tokens, options.penalty_window), logits.size()))
-      at(id) = at(id) < 0 ? at(id) * options.repetition_penalty : at(id) / options.repetition_penalty;
+    for (const auto& [id, count] : counts(last(history.tokens, options.penalty_window), edits.columns()))
+      edits.at(id).repetition = options.repetition_penalty;
   const auto counted = options.profile == SamplerProfile::kHf
                            ? history.tokens.subspan(std::min(history.prompt_tokens, history.tokens.size()))
                            : history.tokens;
   if (options.presence_penalty != 0)
-    for (const auto& [id, count] : counts(last(counted, options.presence_window), logits.size()))
-      at(id) -= options.presence_penalty;
+    for (const auto& [id, count] : counts(last(counted, options.presence_window), edits.columns()))
+      edits.at(id).presence = options.presence_penalty;
   if (options.frequency_penalty != 0)
-    for (const auto& [id, count] : counts(last(counted, options.frequency_window), logits.size()))
-      at(id) -= options.frequency_penalty * static_cast<float>(count);
+    for (const auto& [id, count] : counts(last(counted, options.frequency_window), edits.columns()))
+      edits.at(id).frequency = options.frequency_penalty * static_cast<float>(count);
 }
 
 DryBreakers::DryBreakers(const text::Tokenizer& tokenizer, const std::vector<std::string>& texts) {
@@ -101,8 +100,8 @@ std::size_t DryBreakers::tokens_behind_last(std::span<const TokenId> tokens) con
   return tokens.size();
 }
 
-void apply_dry(std::span<float> logits, const DryOptions& options, const DryBreakers& breakers,
-               std::span<const TokenId> history) {
+void add_dry(LogitEdits& edits, const DryOptions& options, const DryBreakers& breakers,
+             std::span<const TokenId> history) {
   if (options.multiplier == 0 || options.base < 1) return;
   const auto recent = last(history, options.window);
   if (recent.size() <= options.allowed_length) return;
@@ -121,10 +120,10 @@ void apply_dry(std::span<float> logits, const DryOptions& options, const DryBrea
   constexpr float kLogMax = 88.7228391F;  // ln of the largest float
   const float most = options.base > 1.000001F ? kLogMax / std::log(options.base) : 0;
   for (const auto& [id, length] : longest) {
-    if (id < 0 || static_cast<std::size_t>(id) >= logits.size() || breakers.is_breaker(id)) continue;
+    if (!edits.has(id) || breakers.is_breaker(id)) continue;
     float exponent = static_cast<float>(length - options.allowed_length);
     if (most > 0) exponent = std::min(exponent, most);
-    logits[static_cast<std::size_t>(id)] -= options.multiplier * std::pow(options.base, exponent);
+    edits.at(id).dry = options.multiplier * std::pow(options.base, exponent);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/token.h"
+#include "engine/logit_edits.h"
 #include "engine/sampling_options.h"
 #include "text/tokenizer.h"
 
@@ -20,8 +21,8 @@ struct History {
   std::size_t prompt_tokens = 0;  ///< how many of them are the prompt's
 };
 
-/// Repetition, then presence, then frequency penalty, in place.
-void apply_penalties(std::span<float> logits, const SamplingOptions& options, const History& history);
+/// Repetition, presence and frequency penalty.
+void add_penalties(LogitEdits& edits, const SamplingOptions& options, const History& history);
 
 /// Texts across which DRY sees no repetition, as tokens: for each token that may begin one, the tokens that
 /// must follow for it to be complete.
@@ -39,8 +40,8 @@ class DryBreakers {
   std::unordered_map<TokenId, std::vector<std::vector<TokenId>>> tails_;
 };
 
-/// The DRY penalty, in place.
-void apply_dry(std::span<float> logits, const DryOptions& options, const DryBreakers& breakers,
-               std::span<const TokenId> history);
+/// The DRY penalty.
+void add_dry(LogitEdits& edits, const DryOptions& options, const DryBreakers& breakers,
+             std::span<const TokenId> history);
 
 }  // namespace lanner::engine

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/philox.h"
+#include "core/portable_math.h"
 #include "engine/tone_curve.h"
 #include "engine/truncation.h"
 
@@ -40,12 +41,6 @@ std::span<const SamplerStep> steps_of(const SamplingOptions& options) {
   return kMlxSteps;
 }
 
-double uniform(std::uint32_t word) { return std::min((double(word) + 0.5) * 0x1p-32, 1 - 0x1p-24); }
-
-/// Standard Gumbel noise of one token at one position, -ln(-ln(1 - u)), formed so that rare tokens keep full
-/// precision.
-double gumbel(std::uint32_t word) { return -std::log(-std::log1p(-uniform(word))); }
-
 bool truncates(const SamplingOptions& options) {
   return options.top_k > 0 || options.top_p < 1 || options.min_p > 0 || options.typical_p < 1 ||
          options.top_n_sigma > 0 || options.xtc.probability > 0 || options.dynamic_temperature.range > 0 ||
@@ -70,11 +65,18 @@ double zipf_exponent(Survivors& survivors) {
 
 }  // namespace
 
+void refuse_not_a_number() {
+  throw Error(ErrorKind::kInternal, "the model produced a logit that is not a number");
+}
+
+void refuse_nothing_left() {
+  throw Error(ErrorKind::kInvalidArgument, "no token is left to choose: every one is banned");
+}
+
 TokenId argmax(std::span<const float> logits) {
   std::size_t best = 0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (std::isnan(logits[i]))
-      throw Error(ErrorKind::kInternal, "the model produced a logit that is not a number");
+    if (std::isnan(logits[i])) refuse_not_a_number();
     if (logits[i] > logits[best]) best = i;
   }
   return static_cast<TokenId>(best);
@@ -94,16 +96,48 @@ Sampler::Sampler(SamplingOptions options, TokenLimits limits)
 
 void Sampler::adjust(std::span<float> logits, const History& history, std::span<const TokenId> banned) const {
   for (float z : logits)
-    if (std::isnan(z)) throw Error(ErrorKind::kInternal, "the model produced a logit that is not a number");
+    if (std::isnan(z)) refuse_not_a_number();
+  if (limits_.vocabulary < logits.size()) std::ranges::fill(logits.subspan(limits_.vocabulary), kNever);
+  edits(logits.size(), history, banned).apply(logits);
+}
+
+LogitEdits Sampler::edits(std::size_t columns, const History& history,
+                          std::span<const TokenId> banned) const {
+  LogitEdits edits(columns);
   for (const auto& [id, bias] : options_.logit_bias)
-    if (id >= 0 && static_cast<std::size_t>(id) < logits.size()) logits[static_cast<std::size_t>(id)] += bias;
-  apply_limits(logits);
-  for (TokenId id : banned)
-    if (id >= 0 && static_cast<std::size_t>(id) < logits.size())
-      logits[static_cast<std::size_t>(id)] = kNever;
-  apply_penalties(logits, options_, history);
+    if (edits.has(id)) edits.at(id).bias = bias;
+  for (TokenId id : limits_.suppressed) edits.ban(id);
+  for (TokenId id : banned) edits.ban(id);
+  add_penalties(edits, options_, history);
   if (options_.dry.multiplier != 0)
-    apply_dry(logits, options_.dry, limits_.breakers ? *limits_.breakers : DryBreakers(), history.tokens);
+    add_dry(edits, options_.dry, limits_.breakers ? *limits_.breakers : DryBreakers(), history.tokens);
+  return edits;
+}
+
+bool Sampler::fits_device() const {
+  return options_.typical_p >= 1 && options_.top_n_sigma <= 0 && options_.xtc.probability <= 0 &&
+         options_.dynamic_temperature.range <= 0 && options_.mirostat.version == 0 &&
+         options_.adaptive.target < 0 && !options_.hlg.enabled && options_.curve.empty() &&
+         options_.steps.empty();
+}
+
+std::optional<device::SampleDraw> Sampler::draw_after(const History& history) const {
+  const float temperature = temperature_at(history.tokens.size() - history.prompt_tokens);
+  if (temperature == 0) return std::nullopt;
+  device::SampleDraw draw{.truncates = truncates(options_),
+                          .temperature = double(temperature),
+                          .seed = options_.seed,
+                          .choice = options_.choice,
+                          .position = static_cast<std::uint32_t>(history.tokens.size())};
+  if (!draw.truncates) return draw;
+  draw.top_k = options_.top_k;
+  draw.top_p = options_.top_p;
+  if (options_.min_p > 0) draw.min_p_log = min_p_log(options_.min_p);
+  if (options_.profile == SamplerProfile::kMlx) return draw;
+  draw.top_p_of_rest = true;
+  draw.temperature = 1;
+  (options_.profile == SamplerProfile::kHf ? draw.stage_divisor : draw.draw_divisor) = temperature;
+  return draw;
 }
 
 TokenId Sampler::choose(std::span<float> logits, std::span<const TokenId> history, std::size_t position) {
@@ -129,8 +163,7 @@ float Sampler::temperature_at(std::size_t generated) const {
 
 TokenId Sampler::choose_from(std::span<float> logits, const Place& place) {
   const TokenId likeliest = argmax(logits);
-  if (logits[static_cast<std::size_t>(likeliest)] == kNever)
-    throw Error(ErrorKind::kInvalidArgument, "no token is left to choose: every one is banned");
+  if (logits[static_cast<std::size_t>(likeliest)] == kNever) refuse_nothing_left();
   float temperature = temperature_at(place.generated);
   if (!options_.curve.empty()) {
     Survivors survivors(logits);
@@ -179,7 +212,7 @@ void Sampler::run_step(SamplerStep step, Survivors& survivors, const Place& plac
           options_.seed, {0, static_cast<std::uint32_t>(place.position), kXtcStream, options_.choice});
       return exclude_top_choices(survivors,
                                  {.threshold = options_.xtc.threshold,
-                                  .uniform = uniform(words[0]),
+                                  .uniform = open_uniform(words[0]),
                                   .probability = options_.xtc.probability,
                                   .inclusive = options_.profile == SamplerProfile::kLlama,
                                   .exempt = limits_.xtc_exempt},
@@ -250,13 +283,6 @@ TokenId Sampler::draw_adaptive(Survivors& survivors, const Place& place) {
   return chosen;
 }
 
-void Sampler::apply_limits(std::span<float> logits) const {
-  if (limits_.vocabulary < logits.size()) std::ranges::fill(logits.subspan(limits_.vocabulary), kNever);
-  for (TokenId id : limits_.suppressed)
-    if (id >= 0 && static_cast<std::size_t>(id) < logits.size())
-      logits[static_cast<std::size_t>(id)] = kNever;
-}
-
 TokenId Sampler::draw(std::span<const float> values, float temperature, std::size_t position) const {
   // Four tokens share one block of random words; the block depends on nothing but seed, position and token.
   const auto words = [&](std::size_t block) {
@@ -267,7 +293,7 @@ TokenId Sampler::draw(std::span<const float> values, float temperature, std::siz
   // The likeliest first: what can then not win needs no logarithms. Its noise exceeds a bar only when u is
   // below exp(-bar), as -ln(1 - u) >= u; the bar is taken a little low for the rounding of exp.
   auto best = static_cast<std::size_t>(argmax(values));
-  double best_value = scaled(best) + gumbel(words(best / 4)[best % 4]);
+  double best_value = scaled(best) + gumbel_noise(words(best / 4)[best % 4]);
   constexpr double kMostNoise = 23;  // -ln of the least u
   constexpr double kMargin = 1 + 1e-9;
   for (std::size_t block = 0; block * 4 < values.size(); ++block) {
@@ -277,8 +303,8 @@ TokenId Sampler::draw(std::span<const float> values, float temperature, std::siz
       if (values[i] == kNever || scaled(i) + kMostNoise < best_value || i == best) continue;
       if (!drawn) random = words(block);
       drawn = true;
-      if (uniform(random[i % 4]) > std::exp(scaled(i) - best_value) * kMargin) continue;
-      const double value = scaled(i) + gumbel(random[i % 4]);
+      if (open_uniform(random[i % 4]) > std::exp(scaled(i) - best_value) * kMargin) continue;
+      const double value = scaled(i) + gumbel_noise(random[i % 4]);
       if (value < best_value || (value == best_value && i > best)) continue;
       best = i;
       best_value = value;

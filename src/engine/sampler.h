@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/token.h"
+#include "device/sampling.h"
+#include "engine/logit_edits.h"
 #include "engine/penalties.h"
 #include "engine/sampling_options.h"
 #include "engine/survivors.h"
@@ -33,6 +36,16 @@ class Sampler {
  public:
   Sampler(SamplingOptions options, TokenLimits limits);
 
+  /// True when a device can choose as this does; false for choices that look at more than single logits,
+  /// their ranking and their mass.
+  bool fits_device() const;
+  /// Bias, bans and penalties of a row of `columns` logits.
+  LogitEdits edits(std::size_t columns, const History& history, std::span<const TokenId> banned) const;
+  /// How a device chooses the token that follows; none = the likeliest. For fits_device() only.
+  std::optional<device::SampleDraw> draw_after(const History& history) const;
+  /// Ids at or above have no token.
+  std::size_t vocabulary() const { return limits_.vocabulary; }
+
   /// Bias, limits and penalties, in place: what log-probabilities are told of. `banned` are ids not allowed
   /// here. Throws Error kInternal when a logit is not a number.
   void adjust(std::span<float> logits, const History& history, std::span<const TokenId> banned = {}) const;
@@ -51,7 +64,6 @@ class Sampler {
     std::size_t generated = 0;  ///< tokens generated before it
   };
 
-  void apply_limits(std::span<float> logits) const;
   float temperature_at(std::size_t generated) const;
   TokenId choose_from(std::span<float> logits, const Place& place);
   void run_step(SamplerStep step, Survivors& survivors, const Place& place, float& temperature) const;
@@ -65,6 +77,10 @@ class Sampler {
   double adaptive_sum_ = 0;
   double adaptive_weight_ = 0;
 };
+
+/// Throw what choosing throws when a logit is not a number, and when every token is banned.
+[[noreturn]] void refuse_not_a_number();
+[[noreturn]] void refuse_nothing_left();
 
 /// Index of the largest value; ties: the lowest. Throws Error kInternal when a value is not a number.
 TokenId argmax(std::span<const float> logits);

@@ -51,7 +51,9 @@ Scheduler::Scheduler(const LoadedModel& model, const EngineOptions& options)
               options.cache_bytes ? *options.cache_bytes : bytes_for_caches(plan_, options.max_sequences)),
       pool_(cache::BlockPool::kUnlimited, *model.ops().memory),
       prefixes_(model, options, options.prefix_bytes.value_or(budget_.total_bytes() / 2)),
-      runner_(model, options.threads, plan_.workspace().arena_bytes(options.max_sequences)) {}
+      runner_(model, {.threads = options.threads,
+                      .workspace_bytes = plan_.workspace().arena_bytes(options.max_sequences),
+                      .choose_on_device = options.choose_on_device}) {}
 
 void Scheduler::add(const std::shared_ptr<Ticket>& ticket) {
   const std::size_t choices = std::max<std::size_t>(ticket->request.choices, 1);

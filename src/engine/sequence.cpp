@@ -83,13 +83,17 @@ std::vector<TokenId> Sequence::propose(std::size_t depth) {
   return guesses;
 }
 
-bool Sequence::mask(std::span<float> logits) {
-  mask_.resize((logits.size() + 63) / 64);
+void Sequence::fill_mask(std::size_t columns) {
+  mask_.resize((columns + 63) / 64);
   const auto begin = Ticket::Clock::now();
   constraint_->fill_mask(mask_);
   mask_seconds.push_back(std::chrono::duration<double>(Ticket::Clock::now() - begin).count());
-  if (opener_ && generated() == 0 && static_cast<std::size_t>(*opener_) < logits.size())
+  if (opener_ && generated() == 0 && static_cast<std::size_t>(*opener_) < columns)
     text::grammar::allow_token(mask_, *opener_);
+}
+
+bool Sequence::mask(std::span<float> logits) {
+  fill_mask(logits.size());
   bool any = false;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     if ((mask_[i / 64] >> (i % 64) & 1U) == 0) logits[i] = kNever;
@@ -98,15 +102,57 @@ bool Sequence::mask(std::span<float> logits) {
   return any;
 }
 
-void Sequence::decide(std::span<float> logits) {
-  if (finished_) return;
-  const bool ends_banned = generated() < request().min_tokens;
+std::vector<TokenId> Sequence::banned_after(std::size_t generated) const {
   std::vector<TokenId> banned = banned_;
-  if (ends_banned) banned.insert(banned.end(), stop_ids_.begin(), stop_ids_.end());
+  if (generated < request().min_tokens) banned.insert(banned.end(), stop_ids_.begin(), stop_ids_.end());
   if (constraint_ != nullptr && text_.in_reasoning())
     banned.insert(banned.end(), banned_in_reasoning_.begin(), banned_in_reasoning_.end());
+  return banned;
+}
+
+std::optional<device::SampleJob> Sequence::ask_device(std::size_t columns, std::span<const TokenId> ahead) {
+  // Where guesses are assumed, what a constraint or a forced token would say is not known yet.
+  if (!sampler_.fits_device() || (!ahead.empty() && (constraint_ != nullptr || request().top_logprobs)))
+    return std::nullopt;
+  std::vector<TokenId> tokens = tokens_;
+  tokens.insert(tokens.end(), ahead.begin(), ahead.end());
+  const History history{.tokens = tokens, .prompt_tokens = prompt_size()};
+  device::SampleJob job{
+      .vocabulary = sampler_.vocabulary(),
+      .edits = sampler_.edits(columns, history, banned_after(generated() + ahead.size())).list(),
+      .top_logprobs = request().top_logprobs};
+  if (!forced_.empty()) {
+    job.given = forced_.front();
+    return job;
+  }
+  if (is_constrained()) {
+    fill_mask(columns);
+    job.allowed = mask_;
+  }
+  job.draw = sampler_.draw_after(history);
+  return job;
+}
+
+void Sequence::decide(const device::SampleResult& chosen) {
+  if (finished_) return;
+  if (chosen.not_a_number) refuse_not_a_number();
+  if (!forced_.empty()) {
+    forced_.erase(forced_.begin());
+  } else if (chosen.none_left) {
+    // Complete, and the ends it allows are banned: nothing can follow.
+    if (is_constrained()) return end(FinishReason::kStop);
+    refuse_nothing_left();
+  }
+  std::optional<LogprobEntry> entry;
+  if (request().top_logprobs) entry = logprob_entry(chosen);
+  take(chosen.id, std::move(entry));
+  if (!request().top_logprobs) take_forced();
+}
+
+void Sequence::decide(std::span<float> logits) {
+  if (finished_) return;
   const History history{.tokens = tokens_, .prompt_tokens = prompt_size()};
-  sampler_.adjust(logits, history, banned);
+  sampler_.adjust(logits, history, banned_after(generated()));
   std::vector<float> adjusted;
   if (request().top_logprobs) adjusted.assign(logits.begin(), logits.end());
 
@@ -114,7 +160,7 @@ void Sequence::decide(std::span<float> logits) {
   if (!forced_.empty()) {
     id = forced_.front();
     forced_.erase(forced_.begin());
-  } else if (constraint_ == nullptr || text_.in_reasoning() || mask(logits)) {
+  } else if (!is_constrained() || mask(logits)) {
     id = sampler_.pick(logits, history);
   }
   // Complete, and the ends it allows are banned: nothing can follow.

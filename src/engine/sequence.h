@@ -78,6 +78,12 @@ class Sequence {
   /// Decides the next token from the model's logits for its place; they are scratch after the call. Throws
   /// Error kInternal for logits that are no numbers.
   void decide(std::span<float> logits);
+  /// How a device decides the token after the next `ahead.size()` ones, provided that these are `ahead`, from
+  /// a row of `columns` logits; nothing where the logits themselves are needed. Valid until the sequence
+  /// changes.
+  std::optional<device::SampleJob> ask_device(std::size_t columns, std::span<const TokenId> ahead);
+  /// The same from what the device chose. Throws as the other does.
+  void decide(const device::SampleResult& chosen);
   /// Ends the sequence as it is.
   void end(FinishReason reason);
   /// `accepted` of `drafted` guesses were right.
@@ -107,7 +113,10 @@ class Sequence {
   void take_forced();
   void force_what_follows(TokenId id, AnswerPart before);
   void constrain();
+  void fill_mask(std::size_t columns);
   bool mask(std::span<float> logits);
+  bool is_constrained() const { return constraint_ != nullptr && !text_.in_reasoning(); }
+  std::vector<TokenId> banned_after(std::size_t generated) const;
   bool is_stop(TokenId id) const;
   std::size_t generated() const { return tokens_.size() - prompt_size(); }
 

@@ -2,33 +2,25 @@
 #include "engine/step_runner.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "engine/device_choices.h"
 #include "engine/token_logprobs.h"
 
 namespace lanner::engine {
 namespace {
 
-/// Rows whose tokens are the sequence's own.
-std::size_t matching_rows(const StepWork& work) {
-  const auto tokens = work.sequence->tokens();
-  std::size_t rows = 0;
-  while (rows < work.rows() && work.begin + rows < tokens.size() &&
-         tokens[work.begin + rows] == work.ids[rows])
-    ++rows;
-  return rows;
-}
-
 /// Takes what the logits of row `row` are good for: the likelihood of a prompt token, or the next token.
 void use_logits(StepWork& work, std::size_t row, std::span<float> logits) {
   Sequence& sequence = *work.sequence;
-  const std::size_t next = work.begin + row + 1;
+  const std::size_t next = next_of(work, row);
   if (next < sequence.prompt_size()) {
     work.prompt_logprobs.push_back(
         logprob_entry(logits, sequence.tokens()[next], *sequence.request().prompt_logprobs));
     return;
   }
-  if (sequence.finished() || next != sequence.tokens().size() || matching_rows(work) <= row) return;
+  if (!decides(work, row)) return;
   for (const auto& follower : sequence.followers) {
     std::vector<float> copy(logits.begin(), logits.end());
     follower->decide(copy);
@@ -36,11 +28,26 @@ void use_logits(StepWork& work, std::size_t row, std::span<float> logits) {
   sequence.decide(logits);
 }
 
+/// Notes what goes wrong with one sequence alone.
+template <typename Use>
+void guarded(StepWork& work, Use&& use) {
+  try {
+    use();
+  } catch (const Error& error) {
+    work.error = error;
+  } catch (const std::exception& error) {
+    work.error = Error(ErrorKind::kInternal, error.what());
+  }
+}
+
 }  // namespace
 
-StepRunner::StepRunner(const LoadedModel& model, int threads, std::size_t workspace_bytes)
-    : model_(model), stream_(model.ops(), threads), arena_(*model.ops().memory) {
-  arena_.reserve(workspace_bytes);
+StepRunner::StepRunner(const LoadedModel& model, const Options& options)
+    : model_(model),
+      chooses_on_device_(options.choose_on_device && model.ops().sample != nullptr),
+      stream_(model.ops(), options.threads),
+      arena_(*model.ops().memory) {
+  arena_.reserve(options.workspace_bytes);
 }
 
 void StepRunner::run(std::span<StepWork> works) {
@@ -86,23 +93,60 @@ void StepRunner::pool(std::span<const LogitRow> rows, const Tensor& hidden) {
 }
 
 void StepRunner::decide(std::span<const LogitRow> rows, const Tensor& logits) {
-  const std::span<float> all = model_.ops().host_floats(stream_, logits);
   // Rows of one sequence follow each other and must be taken in order; sequences are independent.
-  std::vector<std::size_t> first;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (i == 0 || rows[i].work != rows[i - 1].work) first.push_back(i);
-  stream_.pool().each(first.size(), [&](std::size_t index, int) {
-    StepWork& work = *rows[first[index]].work;
-    try {
-      for (std::size_t i = first[index]; i < rows.size() && rows[i].work == &work; ++i)
-        use_logits(work, static_cast<std::size_t>(rows[i].row),
-                   all.subspan(i * logits.columns(), logits.columns()));
-    } catch (const Error& error) {
-      work.error = error;
-    } catch (const std::exception& error) {
-      work.error = Error(ErrorKind::kInternal, error.what());
-    }
+  std::vector<RowsOfOne> parts;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (parts.empty() || parts.back().work != rows[i].work) parts.push_back({rows[i].work, i, {}});
+    parts.back().rows.push_back(rows[i].row);
+  }
+  if (chooses_on_device_) choose_on_device(parts, logits);
+  if (parts.empty()) return;
+  const std::size_t begin = parts.front().first;
+  const std::size_t end = parts.back().first + parts.back().rows.size();
+  const std::span<float> all = model_.ops().host_floats(
+      stream_, logits.slice(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)));
+  stream_.pool().each(parts.size(), [&](std::size_t index, int) {
+    const RowsOfOne& part = parts[index];
+    guarded(*part.work, [&] {
+      for (std::size_t i = 0; i < part.rows.size(); ++i)
+        use_logits(*part.work, static_cast<std::size_t>(part.rows[i]),
+                   all.subspan((part.first - begin + i) * logits.columns(), logits.columns()));
+    });
   });
+}
+
+void StepRunner::choose_on_device(std::vector<RowsOfOne>& parts, const Tensor& logits) {
+  std::vector<std::optional<std::vector<DeviceChoice>>> choices(parts.size());
+  stream_.pool().each(parts.size(), [&](std::size_t index, int) {
+    const RowsOfOne& part = parts[index];
+    guarded(*part.work,
+            [&] { choices[index] = device_choices(*part.work, part.rows, part.first, logits.columns()); });
+  });
+  std::vector<device::SampleJob> jobs;
+  std::vector<std::size_t> first_job;
+  for (const auto& of_part : choices) {
+    first_job.push_back(jobs.size());
+    if (!of_part) continue;
+    for (const DeviceChoice& choice : *of_part) jobs.push_back(choice.job);
+  }
+  std::vector<device::SampleResult> results(jobs.size());
+  for (std::size_t begin = 0; begin < jobs.size(); begin += kStepLogitRows) {
+    const std::size_t count = std::min(kStepLogitRows, jobs.size() - begin);
+    model_.ops().sample(stream_, std::span(results).subspan(begin, count), logits,
+                        std::span(jobs).subspan(begin, count));
+  }
+  stream_.pool().each(parts.size(), [&](std::size_t index, int) {
+    if (!choices[index]) return;
+    guarded(*parts[index].work, [&] {
+      for (std::size_t i = 0; i < choices[index]->size(); ++i)
+        use_choice(*parts[index].work, (*choices[index])[i], results[first_job[index] + i]);
+    });
+  });
+  // What is left needs the logits themselves.
+  std::vector<RowsOfOne> rest;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (!choices[i] && !parts[i].work->error) rest.push_back(std::move(parts[i]));
+  parts = std::move(rest);
 }
 
 }  // namespace lanner::engine

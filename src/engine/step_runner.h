@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "core/arena.h"
 #include "device/stream.h"
@@ -17,8 +18,13 @@ inline constexpr std::size_t kStepLogitRows = 64;
 /// Runs forwards and lets the sequences decide their next tokens from the logits, or pool hidden states.
 class StepRunner {
  public:
-  /// workspace_bytes: scratch of the usual step, taken in one piece.
-  StepRunner(const LoadedModel& model, int threads, std::size_t workspace_bytes);
+  struct Options {
+    int threads = 1;
+    std::size_t workspace_bytes = 0;  ///< scratch of the usual step, taken in one piece
+    bool choose_on_device = true;     ///< see EngineOptions
+  };
+
+  StepRunner(const LoadedModel& model, const Options& options);
 
   /// One forward over all of `works`, then every sequence's decisions. Afterwards each cache holds exactly
   /// the rows whose tokens turned out to be the sequence's. What goes wrong with one sequence is noted in its
@@ -33,10 +39,19 @@ class StepRunner {
     std::int32_t row;
   };
 
+  struct RowsOfOne {
+    StepWork* work = nullptr;
+    std::size_t first = 0;  ///< of the logits
+    std::vector<std::int32_t> rows = {};
+  };
+
   void pool(std::span<const LogitRow> rows, const Tensor& hidden);
   void decide(std::span<const LogitRow> rows, const Tensor& logits);
+  /// Takes those out of `parts` whose tokens the device can choose, and lets it.
+  void choose_on_device(std::vector<RowsOfOne>& parts, const Tensor& logits);
 
   const LoadedModel& model_;
+  bool chooses_on_device_;
   device::Stream stream_;
   Arena arena_;
 };

@@ -2,8 +2,10 @@
 #include "engine/survivors.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <limits>
+
+#include "core/portable_math.h"
 
 namespace lanner::engine {
 namespace {
@@ -41,9 +43,9 @@ TokenId Survivors::top() { return likeliest(1)[0]; }
 double Survivors::log_total() const {
   float top = kRemoved;
   for (TokenId id : ids_) top = std::max(top, value(id));
-  double sum = 0;
-  for (TokenId id : ids_) sum += std::exp(double(value(id)) - double(top));
-  return double(top) + std::log(sum);
+  std::uint64_t mass = 0;
+  for (TokenId id : ids_) mass += integer_mass(double(value(id)) - double(top));
+  return double(top) + log_of_mass(mass);
 }
 
 void Survivors::keep_likeliest(std::size_t count) {

@@ -2,17 +2,19 @@
 #include "engine/token_logprobs.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
+
+#include "core/portable_math.h"
 
 namespace lanner::engine {
 
 float log_sum_exp(std::span<const float> z) {
   const float top = *std::ranges::max_element(z);
-  double sum = 0;
-  for (float value : z) sum += std::exp(double(value) - double(top));
-  return top + static_cast<float>(std::log(sum));
+  std::uint64_t mass = 0;
+  for (float value : z) mass += integer_mass(double(value) - double(top));
+  return top + static_cast<float>(log_of_mass(mass));
 }
 
 LogprobEntry logprob_entry(std::span<const float> logits, TokenId token, std::size_t top) {
@@ -35,6 +37,12 @@ LogprobEntry logprob_entry(std::span<const float> logits, TokenId token, std::si
     std::ranges::push_heap(heap, likelier);
   }
   std::ranges::sort(heap, likelier);
+  return entry;
+}
+
+LogprobEntry logprob_entry(const device::SampleResult& chosen) {
+  LogprobEntry entry{.token = {chosen.id, chosen.logprob}, .top = {}};
+  for (const device::SampledTop& top : chosen.top) entry.top.push_back({top.id, top.logprob});
   return entry;
 }
 

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
+
+#include "core/portable_math.h"
 
 namespace lanner::engine {
 namespace {
@@ -32,20 +35,23 @@ void keep_top_k(Survivors& survivors, std::size_t count) {
 void keep_top_p(Survivors& survivors, float mass, double log_total) {
   // 0 keeps the likeliest; callers that mean "off" do not call.
   constexpr std::size_t kFirstLook = 64;
-  double sum = 0;
+  const std::uint64_t target = mass_target(mass);
+  std::uint64_t sum = 0;
   std::size_t taken = 0;
   for (std::size_t looked = kFirstLook;; looked *= 8) {
     const auto ranked = survivors.likeliest(looked);
-    while (taken < ranked.size() && (taken == 0 || sum < double(mass)))
-      sum += std::exp(double(survivors.value(ranked[taken++])) - log_total);
-    if (sum >= double(mass) || ranked.size() == survivors.size()) break;
+    while (taken < ranked.size() && (taken == 0 || sum < target))
+      sum += integer_mass(double(survivors.value(ranked[taken++])) - log_total);
+    if (sum >= target || ranked.size() == survivors.size()) break;
   }
   survivors.keep_likeliest(taken);
 }
 
+float min_p_log(float fraction) { return std::log(std::min(fraction, 1.0F)); }
+
 void keep_min_p(Survivors& survivors, float fraction) {
   if (fraction <= 0) return;
-  const float floor = survivors.value(survivors.top()) + std::log(std::min(fraction, 1.0F));
+  const float floor = survivors.value(survivors.top()) + min_p_log(fraction);
   survivors.remove([&](TokenId id) { return survivors.value(id) < floor; });
 }
 

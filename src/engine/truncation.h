@@ -13,6 +13,8 @@ namespace lanner::engine {
 void keep_top_k(Survivors& survivors, std::size_t count);
 /// The shortest prefix, likeliest first, whose mass is at least `mass`.
 void keep_top_p(Survivors& survivors, float mass, double log_total);
+/// How far below the likeliest a log-probability may lie for keep_min_p(), as a negative number.
+float min_p_log(float fraction);
 /// Tokens at least `fraction` times as likely as the likeliest.
 void keep_min_p(Survivors& survivors, float fraction);
 /// The tokens whose surprise is nearest to the entropy, until their mass exceeds `mass`. Source: Meister et

@@ -17,8 +17,10 @@ struct HeadShape {
 /// Keys and values of one sequence in both memories.
 class KvTwin {
  public:
-  KvTwin(DevicePair& pair, const HeadShape& shape, DType dtype, std::size_t length) : pair_(pair) {
-    const std::size_t bytes = shape.kv_heads * kKvBlock * shape.head_dim * size_bytes(dtype);
+  KvTwin(DevicePair& pair, const HeadShape& shape, device::KvType type, std::size_t length)
+      : pair_(pair), type_(type) {
+    const std::size_t bytes =
+        device::KvLayout{.type = type, .head_dim = shape.head_dim}.side_bytes(shape.kv_heads);
     for (std::size_t block = 0; block * kKvBlock < length; ++block)
       for (auto* side : {&keys_, &values_}) {
         host_.push_back(Buffer::zeroed(bytes));
@@ -30,14 +32,21 @@ class KvTwin {
                      static_cast<std::int64_t>(shape.head_dim)};
     const auto k = pair.twin(rows, 1);
     const auto v = pair.twin(rows, 2);
-    const device::KvType type = dtype == DType::kF32 ? device::KvType::kF32 : device::KvType::kBF16;
     const device::KvWrite host[] = {{k.host, keys_.host, 0, type, 0}, {v.host, values_.host, 0, type, 0}};
     const device::KvWrite cuda[] = {{k.cuda, keys_.cuda, 0, type, 0}, {v.cuda, values_.cuda, 0, type, 0}};
     pair.reference().write_kv(pair.reference_stream(), std::span<const device::KvWrite>(host));
     pair.cuda().write_kv(pair.stream(), std::span<const device::KvWrite>(cuda));
-    type_ = type;
   }
 
+  /// The bytes of every block, of the reference and of the GPU.
+  bool same_bytes() {
+    for (std::size_t i = 0; i < host_.size(); ++i) {
+      std::vector<std::byte> got(host_[i].size_bytes());
+      pair_.cuda().memory->download(got.data(), cuda_[i].data(), got.size());
+      if (!std::equal(got.begin(), got.end(), host_[i].data())) return false;
+    }
+    return true;
+  }
   device::KvBlocks host() const { return {keys_.host, values_.host, 0, type_}; }
   device::KvBlocks cuda() const { return {keys_.cuda, values_.cuda, 0, type_}; }
 
@@ -48,7 +57,7 @@ class KvTwin {
   };
 
   DevicePair& pair_;
-  device::KvType type_ = device::KvType::kF32;
+  device::KvType type_;
   std::vector<Buffer> host_;
   std::vector<Buffer> cuda_;
   Side keys_;
@@ -74,17 +83,20 @@ std::vector<float> attend_cuda(DevicePair& pair, const KvTwin& kv, const HeadSha
 TEST_CASE("cuda: attention agrees with the reference, and a row alone has the bits it has among others") {
   DevicePair pair;
   for (const HeadShape& shape : {HeadShape{4, 2, 16}, HeadShape{16, 4, 256}, HeadShape{8, 1, 512},
-                                 HeadShape{6, 6, 64}, HeadShape{16, 1, 128}})
-    for (DType dtype : {DType::kF32, DType::kBF16})
+                                 HeadShape{6, 6, 64}, HeadShape{4, 4, 80}, HeadShape{16, 1, 128}})
+    for (device::KvType type : {device::KvType::kF32, device::KvType::kBF16, device::KvType::kAffine8,
+                                device::KvType::kAffine6, device::KvType::kAffine4})
       for (std::int32_t window : {100000, 70}) {
         CAPTURE(shape.head_dim);
         CAPTURE(shape.q_heads);
         CAPTURE(window);
+        CAPTURE(static_cast<int>(type));
         const ArenaScope host_scope(pair.host_arena());
         const ArenaScope scope(pair.arena());
         constexpr std::int32_t kLength = 700;
         constexpr std::int32_t kRows = 90;
-        const KvTwin kv(pair, shape, dtype, kLength);
+        KvTwin kv(pair, shape, type, kLength);
+        CHECK(kv.same_bytes());
         const auto q = pair.twin(
             {kRows, static_cast<std::int64_t>(shape.q_heads), static_cast<std::int64_t>(shape.head_dim)}, 3);
         const auto out = pair.empty(q.host.shape);

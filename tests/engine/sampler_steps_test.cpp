@@ -52,7 +52,9 @@ std::vector<TokenId> kept(std::vector<float> values, Step step) {
 std::vector<float> dry(const DryOptions& options, const std::vector<TokenId>& history,
                        const DryBreakers& breakers = {}) {
   std::vector<float> logits(10, 0.0F);
-  apply_dry(logits, options, breakers, history);
+  LogitEdits edits(logits.size());
+  add_dry(edits, options, breakers, history);
+  edits.apply(logits);
   return logits;
 }
 
@@ -192,7 +194,9 @@ TEST_CASE("penalties have windows of their own; the hf profile counts generated 
   const History history{.tokens = tokens, .prompt_tokens = 3};
   const auto penalised = [&](const SamplingOptions& options) {
     std::vector<float> logits = {1, 1, 1, 1};
-    apply_penalties(logits, options, history);
+    LogitEdits edits(logits.size());
+    add_penalties(edits, options, history);
+    edits.apply(logits);
     return logits;
   };
   CHECK(penalised({.presence_penalty = 0.5F}) == std::vector<float>{1, 0.5F, 0.5F, 0.5F});

@@ -236,7 +236,8 @@ SoakReport soak(const std::shared_ptr<const engine::LoadedModel>& model, const S
     if (stats.peak_bytes > *crowded.cache_bytes + step_bytes)
       report.faults.push_back("the caches outgrew their memory");
   }
-  engine::Engine solo(model, {.threads = options.threads, .max_sequences = 1, .prefix_bytes = 0});
+  engine::Engine solo(
+      model, {.threads = options.threads, .max_sequences = 1, .prefix_bytes = 0, .choose_on_device = false});
   for (std::size_t i = 0; i < plans.size(); ++i) {
     compare(plans[i], done[i], solo, "request " + std::to_string(i), report.faults);
     const bool cancelled = std::ranges::any_of(done[i].choices, [](const CollectedChoice& choice) {

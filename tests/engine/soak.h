@@ -33,9 +33,9 @@ struct SoakReport {
 
 /// Sends requests of random lengths, samplers, grammars, choices, priorities, guesses and stops at random
 /// times to an engine whose memory holds a few of them; some readers are slow, some requests are cancelled.
-/// Then runs each alone on an engine without neighbours, guesses and prefixes: tokens, text, likelihoods and
-/// reasons must be the same bit for bit, and those of a cancelled request a beginning of them. Requests
-/// depend on the seed alone.
+/// Then runs each alone on an engine without neighbours, guesses and prefixes, choosing on the host: tokens,
+/// text, likelihoods and reasons must be the same bit for bit, and those of a cancelled request a beginning
+/// of them. Requests depend on the seed alone.
 SoakReport soak(const std::shared_ptr<const engine::LoadedModel>& model, const SoakOptions& options);
 
 }  // namespace lanner::test

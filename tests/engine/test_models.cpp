@@ -17,8 +17,8 @@ using Loaded = std::shared_ptr<const engine::LoadedModel>;
 Loaded load(const fs::path& folder, engine::LoadOptions how) {
   static std::map<std::string, Loaded> known;
   const int storage = how.kv_type ? static_cast<int>(*how.kv_type) : -1;
-  Loaded& model =
-      known[folder.string() + " " + std::to_string(static_cast<int>(how.compute)) + std::to_string(storage)];
+  Loaded& model = known[folder.string() + " " + std::to_string(static_cast<int>(how.compute)) +
+                        std::to_string(storage) + std::to_string(how.cuda.value_or(-1))];
   how.isa = detect_isa();
   if (!model) model = std::make_shared<engine::LoadedModel>(folder, how);
   return model;

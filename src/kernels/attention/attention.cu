@@ -3,21 +3,13 @@
 
 #include "kernels/attention/attention_tensor.h"
 #include "kernels/attention/attention_tile.cuh"
+#include "kernels/attention/kv_codes.cuh"
 
 namespace lanner::kernels {
 namespace {
 
 constexpr unsigned kThreads = kAttentionThreads;
 constexpr unsigned kBlock = kKvBlock;
-
-__device__ float4 load4(const float* from) { return *reinterpret_cast<const float4*>(from); }
-__device__ float4 load4(const __nv_bfloat16* from) {
-  const uint2 bits = *reinterpret_cast<const uint2*>(from);
-  return {__uint_as_float(bits.x << 16), __uint_as_float(bits.x & 0xffff0000U), __uint_as_float(bits.y << 16),
-          __uint_as_float(bits.y & 0xffff0000U)};
-}
-__device__ float load1(const float* from) { return *from; }
-__device__ float load1(const __nv_bfloat16* from) { return __bfloat162float(*from); }
 
 /// For kQueries (row, head) pairs.
 template <unsigned kQueries>
@@ -29,13 +21,12 @@ struct Shared {
 };
 
 // Two threads per key, half of the head each, against all queries.
-template <typename T, unsigned kQueries>
+template <typename Rows, unsigned kQueries>
 __device__ void score_block(Shared<kQueries>& shared, const float* queries, const AttentionCudaArgs& args,
-                            const Tile& tile, const T* keys, int position) {
+                            const Tile& tile, const Rows& keys, int position) {
   const unsigned key = threadIdx.x / 2;
   const unsigned half = unsigned(args.head_dim) / 2;
   const unsigned from = threadIdx.x % 2 * half;
-  const T* k = keys + std::size_t{key} * args.head_dim + from;
   float dots[kQueries] = {};
   // Keys are asked for several steps ahead.
   constexpr unsigned kTogether = kQueries <= 8 ? 8 : 4;
@@ -43,7 +34,7 @@ __device__ void score_block(Shared<kQueries>& shared, const float* queries, cons
     float4 ahead[kTogether];
 #pragma unroll
     for (unsigned j = 0; j < kTogether; ++j)
-      if (first + 4 * j < half) ahead[j] = load4(k + first + 4 * j);
+      if (first + 4 * j < half) ahead[j] = keys.four(key, from + first + 4 * j);
 #pragma unroll
     for (unsigned j = 0; j < kTogether; ++j) {
       const unsigned i = first + 4 * j;
@@ -95,9 +86,9 @@ __device__ void soften_block(Shared<kQueries>& shared, const Tile& tile) {
 }
 
 // Each thread owns every 128th element of all queries.
-template <typename T, unsigned kParts, unsigned kQueries>
+template <typename Rows, unsigned kParts, unsigned kQueries>
 __device__ void add_values(float (&sums)[kQueries][kParts], const Shared<kQueries>& shared,
-                           const AttentionCudaArgs& args, const T* values) {
+                           const AttentionCudaArgs& args, const Rows& values) {
 #pragma unroll
   for (unsigned q = 0; q < kQueries; ++q)
 #pragma unroll
@@ -110,7 +101,7 @@ __device__ void add_values(float (&sums)[kQueries][kParts], const Shared<kQuerie
 #pragma unroll
       for (unsigned i = 0; i < kParts; ++i) {
         const unsigned d = threadIdx.x + i * kThreads;
-        v[j][i] = d < args.head_dim ? load1(values + std::size_t{key + j} * args.head_dim + d) : 0.0F;
+        v[j][i] = d < args.head_dim ? values.one(key + j, d) : 0.0F;
       }
 #pragma unroll
     for (unsigned q = 0; q < kQueries; ++q) {
@@ -127,7 +118,7 @@ __device__ void add_values(float (&sums)[kQueries][kParts], const Shared<kQuerie
 }
 
 /// One part of 256 positions for every query of the tile.
-template <typename T, unsigned kParts, unsigned kQueries>
+template <typename Rows, unsigned kParts, unsigned kQueries>
 __device__ void run_part(float (&sums)[kQueries][kParts], Shared<kQueries>& shared, const float* queries,
                          const AttentionCudaArgs& args, const Tile& tile, int part, int begin, int end) {
   if (threadIdx.x < kQueries) {
@@ -142,20 +133,20 @@ __device__ void run_part(float (&sums)[kQueries][kParts], Shared<kQueries>& shar
   __syncthreads();
   for (int block = part * int(kPartBlocks); block < (part + 1) * int(kPartBlocks); ++block) {
     if ((block + 1) * int(kBlock) <= begin || block * int(kBlock) >= end) continue;
-    score_block(shared, queries, args, tile, head_of<T>(row.keys[block - row.first_block], args, tile),
+    score_block(shared, queries, args, tile, Rows(row.keys[block - row.first_block], args, tile.kv_head),
                 block * int(kBlock));
     __syncthreads();
     soften_block(shared, tile);
     __syncthreads();
-    add_values<T, kParts, kQueries>(sums, shared, args,
-                                    head_of<T>(row.values[block - row.first_block], args, tile));
+    add_values<Rows, kParts, kQueries>(sums, shared, args,
+                                       Rows(row.values[block - row.first_block], args, tile.kv_head));
     __syncthreads();
   }
 }
 
 // Fast enough for few rows because keys and values are read once for all query heads that share them, and
 // parts of a long context go to different blocks.
-template <typename T, unsigned kParts, unsigned kQueries, bool kSplit>
+template <typename Rows, unsigned kParts, unsigned kQueries, bool kSplit>
 __global__ void __launch_bounds__(kThreads) attention_kernel(AttentionCudaArgs args, unsigned rows_per_tile) {
   begin_kernel();
   __shared__ Shared<kQueries> shared;
@@ -177,8 +168,8 @@ __global__ void __launch_bounds__(kThreads) attention_kernel(AttentionCudaArgs a
   if (threadIdx.x < kQueries) shared.correction[threadIdx.x] = 1;
   float sums[kQueries][kParts];
   if constexpr (kSplit) {
-    run_part<T, kParts, kQueries>(sums, shared, queries, args, tile, first_part + int(blockIdx.z), begin,
-                                  end);
+    run_part<Rows, kParts, kQueries>(sums, shared, queries, args, tile, first_part + int(blockIdx.z), begin,
+                                     end);
     const std::size_t stride = args.head_dim + 2;
 #pragma unroll
     for (unsigned q = 0; q < kQueries; ++q) {
@@ -199,7 +190,7 @@ __global__ void __launch_bounds__(kThreads) attention_kernel(AttentionCudaArgs a
 #pragma unroll
     for (unsigned q = 0; q < kQueries; ++q) running[q] = {-INFINITY, 0};
     for (int part = first_part; part < end_part; ++part) {
-      run_part<T, kParts, kQueries>(sums, shared, queries, args, tile, part, begin, end);
+      run_part<Rows, kParts, kQueries>(sums, shared, queries, args, tile, part, begin, end);
 #pragma unroll
       for (unsigned q = 0; q < kQueries; ++q) {
         const float largest = shared.largest[q];
@@ -250,16 +241,14 @@ __global__ void join_parts_kernel(AttentionCudaArgs args) {
   }
 }
 
-__global__ void write_kv_kernel(const KvRowCuda* rows, unsigned kv_heads, unsigned head_dim, bool bf16) {
+constexpr unsigned kWriters = 4;  // warps, of a head each
+
+__global__ void write_kv_kernel(const KvRowCuda* rows, unsigned kv_heads, unsigned head_dim, KvType type,
+                                unsigned bits) {
   begin_kernel();
-  const KvRowCuda row = rows[blockIdx.x];
-  for (unsigned i = threadIdx.x; i < kv_heads * head_dim; i += blockDim.x) {
-    const std::size_t at = std::size_t{i / head_dim} * kBlock * head_dim + i % head_dim;
-    if (bf16)
-      static_cast<__nv_bfloat16*>(row.to)[at] = __float2bfloat16_rn(row.from[i]);
-    else
-      static_cast<float*>(row.to)[at] = row.from[i];
-  }
+  const KvRowCuda& row = rows[blockIdx.x];
+  for (unsigned head = threadIdx.x / 32; head < kv_heads; head += kWriters)
+    write_kv_head(row.to, row.from + std::size_t{head} * head_dim, head, head_dim, type, bits);
 }
 
 constexpr unsigned kMostQueries = 16;
@@ -270,31 +259,32 @@ bool splits(const AttentionCudaArgs& args, int multiprocessors) {
   return args.parts > 1 && args.rows * args.kv_heads < 2 * std::size_t(multiprocessors);
 }
 
-template <typename T, unsigned kParts, unsigned kQueries>
+template <typename Rows, unsigned kParts, unsigned kQueries>
 void run(CudaQueue& queue, const AttentionCudaArgs& args, unsigned per_tile, bool split) {
   const Grid grid = {blocks_for(args.rows, per_tile), blocks_for(args.kv_heads, 1),
                      split ? blocks_for(args.parts, 1) : 1U};
   const Block block = {kThreads, kQueries * args.head_dim * sizeof(float)};
-  if (!split) return queue.launch(attention_kernel<T, kParts, kQueries, false>, grid, block, args, per_tile);
-  queue.launch(attention_kernel<T, kParts, kQueries, true>, grid, block, args, per_tile);
+  if (!split)
+    return queue.launch(attention_kernel<Rows, kParts, kQueries, false>, grid, block, args, per_tile);
+  queue.launch(attention_kernel<Rows, kParts, kQueries, true>, grid, block, args, per_tile);
   queue.launch(join_parts_kernel, {blocks_for(args.rows * args.q_heads, 1)}, {kThreads}, args);
 }
 
-template <typename T, unsigned kParts>
+template <typename Rows, unsigned kParts>
 void run_for_queries(CudaQueue& queue, const AttentionCudaArgs& args) {
   const bool split = splits(args, queue.multiprocessors());
   const unsigned per_tile = split || !args.one_sequence ? 1 : std::max(1U, kMostQueries / group_of(args));
   const std::size_t queries = std::min<std::size_t>(per_tile, args.rows) * group_of(args);
-  if (queries <= 4) return run<T, kParts, 4>(queue, args, per_tile, split);
-  if (queries <= 8) return run<T, kParts, 8>(queue, args, per_tile, split);
-  run<T, kParts, kMostQueries>(queue, args, per_tile, split);
+  if (queries <= 4) return run<Rows, kParts, 4>(queue, args, per_tile, split);
+  if (queries <= 8) return run<Rows, kParts, 8>(queue, args, per_tile, split);
+  run<Rows, kParts, kMostQueries>(queue, args, per_tile, split);
 }
 
-template <typename T>
+template <typename Rows>
 void run_for_head(CudaQueue& queue, const AttentionCudaArgs& args) {
-  if (args.head_dim <= 128) return run_for_queries<T, 1>(queue, args);
-  if (args.head_dim <= 256) return run_for_queries<T, 2>(queue, args);
-  run_for_queries<T, 4>(queue, args);
+  if (args.head_dim <= 128) return run_for_queries<Rows, 1>(queue, args);
+  if (args.head_dim <= 256) return run_for_queries<Rows, 2>(queue, args);
+  run_for_queries<Rows, 4>(queue, args);
 }
 
 }  // namespace
@@ -311,14 +301,20 @@ void attention_cuda(CudaQueue& queue, const AttentionCudaArgs& args) {
     if (split) queue.launch(join_parts_kernel, {blocks_for(args.rows * args.q_heads, 1)}, {kThreads}, args);
     return;
   }
-  if (args.dtype == DType::kBF16) return run_for_head<__nv_bfloat16>(queue, args);
-  run_for_head<float>(queue, args);
+  switch (args.type) {
+    case KvType::kF32:
+      return run_for_head<FloatRows<float>>(queue, args);
+    case KvType::kBF16:
+      return run_for_head<FloatRows<__nv_bfloat16>>(queue, args);
+    default:
+      return run_for_head<CodeRows>(queue, args);
+  }
 }
 
 void write_kv_cuda(CudaQueue& queue, const KvRowCuda* rows, std::size_t count, std::size_t kv_heads,
-                   std::size_t head_dim, DType dtype) {
-  queue.launch(write_kv_kernel, {blocks_for(count, 1)}, {256}, rows, kv_heads, head_dim,
-               dtype == DType::kBF16);
+                   std::size_t head_dim, KvType type) {
+  queue.launch(write_kv_kernel, {blocks_for(count, 1)}, {32 * kWriters}, rows, kv_heads, head_dim, type,
+               unsigned(code_bits(type)));
 }
 
 }  // namespace lanner::kernels

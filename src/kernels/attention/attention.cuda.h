@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/dtype.h"
+#include "kernels/attention/kv_type.h"
 #include "kernels/cuda/queue.h"
 
 namespace lanner::kernels {
 
 /// What one row of queries reads. In device memory; the tables hold device pointers to blocks of 64
-/// positions, [kv_heads, 64, head_dim] each, as in attention.h.
+/// positions, as KvLayout says.
 struct AttentionRowCuda {
   const void* const* keys = nullptr;  ///< entry b - first_block is block b
   const void* const* values = nullptr;
@@ -37,22 +37,28 @@ struct AttentionCudaArgs {
   std::size_t kv_heads = 0;
   std::size_t head_dim = 0;
   float scale = 1;
-  DType dtype = DType::kF32;  ///< of keys and values: kF32 or kBF16
-  bool one_sequence = true;   ///< rows follow each other in one sequence and may share a pass over its keys
-  std::size_t parts = 0;      ///< parts of a row at most
-  float* scratch = nullptr;   ///< attention_cuda_scratch_bytes()
+  KvType type = KvType::kF32;  ///< of keys and values; codes are read as they are
+  unsigned bits = 0;           ///< of codes
+  bool one_sequence = true;    ///< rows follow each other in one sequence and may share a pass over its keys
+  std::size_t parts = 0;       ///< parts of a row at most
+  float* scratch = nullptr;    ///< attention_cuda_scratch_bytes()
 };
 void attention_cuda(CudaQueue& queue, const AttentionCudaArgs& args);
 /// 0 when no scratch is needed.
 std::size_t attention_cuda_scratch_bytes(const AttentionCudaArgs& args, int multiprocessors);
 
-/// One row of keys or values and where it goes: `to` is its place in head 0 of its block.
-struct KvRowCuda {
-  const float* from = nullptr;
-  void* to = nullptr;
+/// Where a row of keys or values goes: position `place` of a block.
+struct KvPlaceCuda {
+  void* block = nullptr;
+  std::uint32_t place = 0;
+  std::uint32_t padding = 0;
 };
-/// Rows in device memory, of kv_heads * head_dim floats; BF16: nearest even.
+struct KvRowCuda {
+  const float* from = nullptr;  ///< [kv_heads, head_dim]
+  KvPlaceCuda to;
+};
+/// Rows in device memory, stored to the bits of write_kv_rows().
 void write_kv_cuda(CudaQueue& queue, const KvRowCuda* rows, std::size_t count, std::size_t kv_heads,
-                   std::size_t head_dim, DType dtype);
+                   std::size_t head_dim, KvType type);
 
 }  // namespace lanner::kernels

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/attention/attention.h"
 #include "kernels/attention/attention_heads.cuda.h"
-#include "kernels/cuda/device.cuh"
+#include "kernels/attention/kv_codes.cuh"
 
 namespace lanner::kernels {
 namespace {
@@ -31,18 +31,8 @@ __device__ void rotate_head(float* x, const AttentionHeadsCudaArgs& args, unsign
   __syncwarp();
 }
 
-__device__ void write_head(void* to, const float* x, const AttentionHeadsCudaArgs& args, unsigned head) {
-  const std::size_t first = std::size_t{head} * kKvBlock * args.head_dim;
-  for (unsigned i = threadIdx.x % 32; i < args.head_dim; i += 32) {
-    if (args.bf16)
-      static_cast<__nv_bfloat16*>(to)[first + i] = __float2bfloat16_rn(x[i]);
-    else
-      static_cast<float*>(to)[first + i] = x[i];
-  }
-}
-
 // One warp per (row, head): queries, then keys, then values.
-__global__ void attention_heads_kernel(AttentionHeadsCudaArgs args) {
+__global__ void attention_heads_kernel(AttentionHeadsCudaArgs args, unsigned bits) {
   begin_kernel();
   __shared__ float shared[kWarps][kMostDim];
   const unsigned heads = args.q_heads + (args.k == nullptr ? 0 : 2 * args.kv_heads);
@@ -66,12 +56,12 @@ __global__ void attention_heads_kernel(AttentionHeadsCudaArgs args) {
   if (is_key) {
     norm_head(x, from, args.k_gain, args.head_dim, args.k_eps);
     rotate_head(x, args, row);
-    write_head(args.place[row].key, x, args, head);
+    write_kv_head(args.place[row].key, x, head, args.head_dim, args.type, bits);
   } else if (args.norm_values) {
     norm_head(x, from, nullptr, args.head_dim, args.v_eps);
-    write_head(args.place[row].value, x, args, head);
+    write_kv_head(args.place[row].value, x, head, args.head_dim, args.type, bits);
   } else {
-    write_head(args.place[row].value, from, args, head);
+    write_kv_head(args.place[row].value, from, head, args.head_dim, args.type, bits);
   }
 }
 
@@ -79,7 +69,8 @@ __global__ void attention_heads_kernel(AttentionHeadsCudaArgs args) {
 
 void attention_heads_cuda(CudaQueue& queue, const AttentionHeadsCudaArgs& args) {
   const std::size_t heads = args.q_heads + (args.k == nullptr ? 0 : 2 * std::size_t{args.kv_heads});
-  queue.launch(attention_heads_kernel, {blocks_for(args.rows * heads, kWarps)}, {32 * kWarps}, args);
+  queue.launch(attention_heads_kernel, {blocks_for(args.rows * heads, kWarps)}, {32 * kWarps}, args,
+               unsigned(code_bits(args.type)));
 }
 
 }  // namespace lanner::kernels

@@ -4,27 +4,27 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/dtype.h"
+#include "kernels/attention/attention.cuda.h"
 #include "kernels/cuda/queue.h"
 #include "kernels/rope/rope.h"
 
 namespace lanner::kernels {
 
-/// Where the keys and values of one row go: their places in head 0 of their blocks.
-struct KvPlaceCuda {
-  void* key = nullptr;
-  void* value = nullptr;
+/// Where the keys and values of one row go.
+struct KvPlacesCuda {
+  KvPlaceCuda key;
+  KvPlaceCuda value;
 };
 
 /// Projections of rows on their way to attention: RMS norm per head, rotation, and keys and values into their
 /// cache. To the same bits as rms_norm_cuda(), rope_cuda() and write_kv_cuda() one after the other.
 struct AttentionHeadsCudaArgs {
-  const float* q = nullptr;            ///< row r, head h at r * q_row + h * q_head
-  const float* k = nullptr;            ///< [rows, kv_heads, head_dim]; nullptr: queries only
-  const float* v = nullptr;            ///< likewise; may be k
-  float* q_out = nullptr;              ///< [rows, q_heads, head_dim]
-  const KvPlaceCuda* place = nullptr;  ///< [rows]
-  const float* q_gain = nullptr;       ///< [head_dim]
+  const float* q = nullptr;             ///< row r, head h at r * q_row + h * q_head
+  const float* k = nullptr;             ///< [rows, kv_heads, head_dim]; nullptr: queries only
+  const float* v = nullptr;             ///< likewise; may be k
+  float* q_out = nullptr;               ///< [rows, q_heads, head_dim]
+  const KvPlacesCuda* place = nullptr;  ///< [rows]
+  const float* q_gain = nullptr;        ///< [head_dim]
   const float* k_gain = nullptr;
   const float* cos = nullptr;  ///< [rows, frequencies]
   const float* sin = nullptr;
@@ -39,8 +39,8 @@ struct AttentionHeadsCudaArgs {
   float q_eps = 0;
   float k_eps = 0;
   float v_eps = 0;
-  bool norm_values = false;  ///< without gain
-  bool bf16 = false;         ///< keys and values in the cache, else f32
+  bool norm_values = false;    ///< without gain
+  KvType type = KvType::kF32;  ///< of keys and values in the cache
 };
 void attention_heads_cuda(CudaQueue& queue, const AttentionHeadsCudaArgs& args);
 

@@ -353,7 +353,7 @@ void run_for_rows(CudaQueue& queue, const AttentionCudaArgs& args, bool split) {
 bool can_use_tensor_cores(const AttentionCudaArgs& args) {
   const bool known =
       args.head_dim == 64 || args.head_dim == 128 || args.head_dim == 256 || args.head_dim == 512;
-  return known && args.dtype == DType::kBF16 && args.q_heads / args.kv_heads <= 16;
+  return known && args.type == KvType::kBF16 && args.q_heads / args.kv_heads <= 16;
 }
 
 void attention_tensor_cuda(CudaQueue& queue, const AttentionCudaArgs& args, bool split) {
