@@ -29,6 +29,16 @@ typedef enum lanner_status {
 } lanner_status;
 
 typedef enum lanner_part { LANNER_REASONING, LANNER_CONTENT, LANNER_TOOL_CALL } lanner_part;
+/* What an answer's content must be; format_text or choices say more. */
+typedef enum lanner_format {
+  LANNER_FREE,
+  LANNER_JSON_OBJECT,
+  LANNER_JSON_SCHEMA, /* JSON by the schema format_text */
+  LANNER_REGEX,       /* text that the expression format_text matches as a whole */
+  LANNER_CHOICE,      /* one of choices */
+  LANNER_GBNF,        /* text by the grammar format_text, in llama.cpp's notation */
+  LANNER_LARK         /* the same in Lark's notation */
+} lanner_format;
 typedef enum lanner_finish { LANNER_STOP, LANNER_LENGTH, LANNER_CANCELLED } lanner_finish;
 
 /* A loaded model; used from any thread. */
@@ -58,20 +68,43 @@ typedef struct lanner_generate_options {
   int64_t timeout_ms;      /* 0 = none */
   const char* const* stop; /* texts that end the answer, stop_count of them */
   size_t stop_count;
+  lanner_format format;
+  const char* format_text;
+  const char* const* choices; /* choice_count of them */
+  size_t choice_count;
+  const char* tools;  /* JSON text: tools in the form of OpenAI's requests; NULL = none; lanner_chat() only */
+  int tools_required; /* not 0 = the answer consists of calls */
+  int logprobs;       /* how many of the likeliest tokens to list, 0 to 20; below 0 = no log-probabilities */
 } lanner_generate_options;
 
+typedef struct lanner_tool_call {
+  const char* name;
+  const char* arguments; /* JSON text of an object */
+} lanner_tool_call;
+
 typedef struct lanner_message {
-  const char* role; /* "system", "user", "assistant" */
+  const char* role; /* "system", "user", "assistant", "tool" */
   const char* content;
+  const lanner_tool_call* tool_calls; /* of an assistant's message, tool_call_count of them */
+  size_t tool_call_count;
 } lanner_message;
 
-/* One token, and the text that it makes certain (perhaps none). The text lives until the next call with the
- * same answer. */
+typedef struct lanner_likely {
+  int32_t id;
+  float logprob;
+} lanner_likely;
+
+/* One token, and the text that it makes certain (perhaps none). What pointers lead to lives until the next
+ * call with the same answer. */
 typedef struct lanner_token {
   int32_t id;
   lanner_part part;
   const char* text;
   size_t text_size;
+  int has_logprob; /* not 0 when log-probabilities were asked for and the text comes with a token */
+  float logprob;   /* natural logarithm, before temperature, truncation and format */
+  const lanner_likely* likeliest; /* likeliest first, likeliest_count of them */
+  size_t likeliest_count;
 } lanner_token;
 
 typedef struct lanner_result {
@@ -81,6 +114,8 @@ typedef struct lanner_result {
   size_t generated_tokens;
   double prompt_seconds;
   double decode_seconds;
+  const lanner_tool_call* tool_calls; /* complete ones; they live as long as the answer */
+  size_t tool_call_count;
 } lanner_result;
 
 typedef struct lanner_stats {

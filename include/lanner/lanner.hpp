@@ -49,10 +49,34 @@ struct LoadOptions {
   std::optional<std::size_t> cache_bytes = {};  ///< for all sequences; none = what the machine has left
 };
 
-/// One message of a conversation: role "system", "user" or "assistant".
+/// A tool that the model wants called.
+struct ToolCall {
+  std::string name;
+  std::string arguments;  ///< JSON text of an object
+};
+
+/// One message of a conversation: role "system", "user", "assistant", or "tool" for what a called tool
+/// returned.
 struct Message {
   std::string role;
   std::string content;
+  std::vector<ToolCall> tool_calls = {};  ///< of an assistant's message
+};
+
+/// What an answer's content must be; reasoning before it and calls of tools are free of it.
+enum class Format : std::uint8_t {
+  kFree,
+  kJsonObject,  ///< any JSON object
+  kJsonSchema,  ///< JSON by the schema `format_text`
+  kRegex,       ///< text that the expression `format_text` matches as a whole
+  kChoice,      ///< one of `choices`
+  kGbnf,        ///< text by the grammar `format_text`, in llama.cpp's notation
+  kLark,        ///< the same in Lark's notation
+};
+/// Whether an answer calls tools.
+enum class ToolUse : std::uint8_t {
+  kAuto,      ///< as the model likes
+  kRequired,  ///< it consists of calls, with arguments as the tools' parameters ask
 };
 
 /// How a prompt is answered. What is not set comes from the checkpoint.
@@ -66,10 +90,23 @@ struct GenerateOptions {
   std::vector<std::string> stop = {};          ///< the answer ends before any of these
   std::optional<bool> thinking = {};           ///< none = as the chat template does
   std::optional<std::chrono::milliseconds> timeout = {};
+  Format format = Format::kFree;
+  std::string format_text = {};
+  std::vector<std::string> choices = {};
+  std::string tools = {};  ///< JSON text: an array of tools in the form of OpenAI's requests; chat() only
+  ToolUse tool_use = ToolUse::kAuto;
+  /// None = no log-probabilities; else how many of the likeliest tokens to list at each place, from 0 to 20.
+  std::optional<std::size_t> logprobs = {};
 };
 
 /// What a piece of an answer is.
 enum class Part : std::uint8_t { kReasoning, kContent, kToolCall };
+
+/// A token that might have come, and how likely it was.
+struct Likely {
+  std::int32_t id = 0;
+  float logprob = 0;
+};
 
 /// One token, and the text that it makes certain: perhaps none (half a character, a marker), perhaps more
 /// than its own.
@@ -77,6 +114,9 @@ struct Token {
   std::int32_t id = 0;
   Part part = Part::kContent;
   std::string text;
+  /// When asked for: natural logarithms over the whole vocabulary, before temperature, truncation and format.
+  std::optional<float> logprob = {};
+  std::vector<Likely> likeliest = {};  ///< likeliest first
 };
 
 /// Why an answer ended.
@@ -87,6 +127,7 @@ struct Result {
   FinishReason finish_reason = FinishReason::kStop;
   std::string reasoning;
   std::string content;
+  std::vector<ToolCall> tool_calls;  ///< complete ones
   std::size_t prompt_tokens = 0;
   std::size_t cached_tokens = 0;  ///< of them: known from earlier requests
   std::size_t generated_tokens = 0;

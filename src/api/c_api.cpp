@@ -14,6 +14,8 @@ struct lanner_model {
 struct lanner_answer {
   lanner::api::Answer answer;
   lanner::api::Token last = {};  ///< whose text the caller may still read
+  std::vector<lanner_likely> likeliest = {};
+  std::vector<lanner_tool_call> calls = {};
 };
 
 namespace lanner::api {
@@ -95,6 +97,26 @@ LoadOptions load_options(const lanner_load_options& given) {
   return options;
 }
 
+Format format_of(lanner_format format) {
+  switch (format) {
+    case LANNER_FREE:
+      return Format::kFree;
+    case LANNER_JSON_OBJECT:
+      return Format::kJsonObject;
+    case LANNER_JSON_SCHEMA:
+      return Format::kJsonSchema;
+    case LANNER_REGEX:
+      return Format::kRegex;
+    case LANNER_CHOICE:
+      return Format::kChoice;
+    case LANNER_GBNF:
+      return Format::kGbnf;
+    case LANNER_LARK:
+      return Format::kLark;
+  }
+  throw Error(ErrorKind::kInvalidArgument, "format is none of lanner_format");
+}
+
 GenerateOptions generate_options(const lanner_generate_options* given) {
   GenerateOptions options;
   if (given == nullptr) return options;
@@ -112,6 +134,16 @@ GenerateOptions generate_options(const lanner_generate_options* given) {
     expect(given->stop[i] != nullptr, "a stop text is NULL");
     options.stop.emplace_back(given->stop[i]);
   }
+  options.format = format_of(given->format);
+  if (given->format_text != nullptr) options.format_text = given->format_text;
+  expect(given->choice_count == 0 || given->choices != nullptr, "choices is NULL, but choice_count is not 0");
+  for (std::size_t i = 0; i < given->choice_count; ++i) {
+    expect(given->choices[i] != nullptr, "a choice is NULL");
+    options.choices.emplace_back(given->choices[i]);
+  }
+  if (given->tools != nullptr) options.tools = given->tools;
+  if (given->tools_required != 0) options.tool_use = ToolUse::kRequired;
+  if (given->logprobs >= 0) options.logprobs = static_cast<std::size_t>(given->logprobs);
   return options;
 }
 
@@ -120,7 +152,15 @@ std::vector<Message> messages_of(const lanner_message* given, std::size_t count)
   std::vector<Message> messages;
   for (std::size_t i = 0; i < count; ++i) {
     expect(given[i].role != nullptr && given[i].content != nullptr, "a message has no role or no content");
-    messages.push_back({given[i].role, given[i].content});
+    Message message{.role = given[i].role, .content = given[i].content};
+    expect(given[i].tool_call_count == 0 || given[i].tool_calls != nullptr,
+           "a message's tool_calls is NULL, but tool_call_count is not 0");
+    for (std::size_t call = 0; call < given[i].tool_call_count; ++call) {
+      const lanner_tool_call& it = given[i].tool_calls[call];
+      expect(it.name != nullptr && it.arguments != nullptr, "a tool call has no name or no arguments");
+      message.tool_calls.push_back({it.name, it.arguments});
+    }
+    messages.push_back(std::move(message));
   }
   return messages;
 }
@@ -154,10 +194,17 @@ lanner_status next_token(lanner_answer* answer, lanner_token* token) {
   std::optional<Token> next = answer->answer.next();
   if (!next) return LANNER_END;
   answer->last = std::move(*next);
+  answer->likeliest.clear();
+  for (const Likely& likely : answer->last.likeliest)
+    answer->likeliest.push_back({likely.id, likely.logprob});
   *token = {.id = answer->last.id,
             .part = part_of(answer->last.part),
             .text = answer->last.text.c_str(),
-            .text_size = answer->last.text.size()};
+            .text_size = answer->last.text.size(),
+            .has_logprob = answer->last.logprob ? 1 : 0,
+            .logprob = answer->last.logprob.value_or(0.0F),
+            .likeliest = answer->likeliest.data(),
+            .likeliest_count = answer->likeliest.size()};
   return LANNER_OK;
 }
 
@@ -207,7 +254,14 @@ lanner_generate_options lanner_generate_defaults(void) {
           .thinking = -1,
           .timeout_ms = 0,
           .stop = nullptr,
-          .stop_count = 0};
+          .stop_count = 0,
+          .format = LANNER_FREE,
+          .format_text = nullptr,
+          .choices = nullptr,
+          .choice_count = 0,
+          .tools = nullptr,
+          .tools_required = 0,
+          .logprobs = -1};
 }
 
 lanner_answer* lanner_chat(lanner_model* model, const lanner_message* messages, size_t count,
@@ -251,12 +305,17 @@ lanner_status lanner_get_result(lanner_answer* answer, lanner_result* result) {
   return lanner::api::reported([&] {
     lanner::api::expect(answer != nullptr && result != nullptr, "answer or result is NULL");
     const lanner::api::Result& whole = answer->answer.result();
+    answer->calls.clear();
+    for (const lanner::api::ToolCall& call : whole.tool_calls)
+      answer->calls.push_back({call.name.c_str(), call.arguments.c_str()});
     *result = {.finish = lanner::api::finish_of(whole.finish_reason),
                .prompt_tokens = whole.prompt_tokens,
                .cached_tokens = whole.cached_tokens,
                .generated_tokens = whole.generated_tokens,
                .prompt_seconds = whole.prompt_seconds,
-               .decode_seconds = whole.decode_seconds};
+               .decode_seconds = whole.decode_seconds,
+               .tool_calls = answer->calls.data(),
+               .tool_call_count = answer->calls.size()};
     return LANNER_OK;
   });
 }

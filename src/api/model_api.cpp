@@ -2,10 +2,13 @@
 #include <new>
 #include <utility>
 
+#include "api/answer_options.h"
 #include "core/error.h"
 #include "core/thread_pool.h"
+#include "engine/answer_constraint.h"
 #include "engine/chat_prompt.h"
 #include "engine/engine.h"
+#include "engine/grammar_cache.h"
 #include "lanner/lanner.hpp"
 
 namespace lanner::api {
@@ -75,6 +78,7 @@ engine::Request request_of(const engine::LoadedModel& model, const GenerateOptio
   require(in(options.temperature, 0, 100), "temperature must be from 0 to 100");
   require(in(options.top_p, 0, 1), "top_p must be from 0 to 1");
   require(in(options.min_p, 0, 1), "min_p must be from 0 to 1");
+  require(options.logprobs.value_or(0) <= 20, "logprobs must be from 0 to 20");
   engine::Request request;
   request.sampling = model.defaults().sampling;
   override(request.sampling.temperature, options.temperature);
@@ -85,6 +89,7 @@ engine::Request request_of(const engine::LoadedModel& model, const GenerateOptio
   request.max_tokens = options.max_tokens;
   request.stop = options.stop;
   request.timeout = options.timeout;
+  request.top_logprobs = options.logprobs;
   return request;
 }
 
@@ -142,8 +147,14 @@ class Answer::Impl {
 
  private:
   std::optional<Token> take(const engine::Event& event) {
-    if (const auto* token = std::get_if<engine::TokenEvent>(&event))
-      return Token{token->id, public_part(token->part), keep(token->text)};
+    if (const auto* token = std::get_if<engine::TokenEvent>(&event)) {
+      Token taken{token->id, public_part(token->part), keep(token->text)};
+      if (!token->logprob) return taken;
+      taken.logprob = token->logprob->token.logprob;
+      for (const engine::TokenLogprob& likely : token->logprob->top)
+        taken.likeliest.push_back({likely.id, likely.logprob});
+      return taken;
+    }
     if (const auto* end = std::get_if<engine::ChoiceEnd>(&event)) {
       result_.finish_reason = public_reason(end->reason);
       const std::string text = keep(end->text);
@@ -154,6 +165,8 @@ class Answer::Impl {
       result_.generated_tokens = done->timings.generated_tokens;
       result_.prompt_seconds = done->timings.prompt_seconds;
       result_.decode_seconds = done->timings.decode_seconds;
+      for (text::ParsedOutput::ToolCall& call : text::collect_output(calls_).tool_calls)
+        result_.tool_calls.push_back({std::move(call.name), std::move(call.arguments)});
       over_ = true;
     } else if (const auto* failure = std::get_if<engine::Failure>(&event)) {
       failure_ = failure_of(*failure);
@@ -167,6 +180,7 @@ class Answer::Impl {
     using Kind = text::OutputEvent::Kind;
     std::string text;
     for (const text::OutputEvent& event : events) {
+      if (event.kind != Kind::kReasoning && event.kind != Kind::kContent) calls_.push_back(event);
       if (event.kind == Kind::kToolEnd) continue;
       if (event.kind == Kind::kReasoning) result_.reasoning += event.text;
       if (event.kind == Kind::kContent) result_.content += event.text;
@@ -180,6 +194,7 @@ class Answer::Impl {
 
   engine::RequestHandle handle_;
   Result result_;
+  std::vector<text::OutputEvent> calls_;
   std::optional<Error> failure_;
   Part end_part_ = Part::kContent;
   bool over_ = false;
@@ -198,6 +213,7 @@ class Model::Impl {
   Impl(const std::filesystem::path& folder, const LoadOptions& options)
       : threads_(options.threads > 0 ? options.threads : available_cores()),
         model_(std::make_shared<engine::LoadedModel>(folder, load_options(options, threads_))),
+        grammars_(model_),
         engine_(model_, {.threads = threads_,
                          .max_sequences = options.max_sequences,
                          .cache_bytes = options.cache_bytes}) {}
@@ -215,12 +231,18 @@ class Model::Impl {
     return Answer(std::make_unique<Answer::Impl>(std::move(std::get<engine::RequestHandle>(taken))));
   }
 
+  engine::ConstraintFactory constraint(const engine::CallableTools& tools, const engine::AnswerShape& shape) {
+    return engine::binds_calls(tools, shape) ? engine::tool_constraint(tools, shape, model_, grammars_)
+                                             : engine::shape_constraint(shape, model_, grammars_);
+  }
+
   const engine::LoadedModel& model() const { return *model_; }
   const engine::Engine& engine() const { return engine_; }
 
  private:
   int threads_;
   std::shared_ptr<const engine::LoadedModel> model_;
+  engine::GrammarCache grammars_;
   engine::Engine engine_;
 };
 
@@ -237,9 +259,11 @@ Model::~Model() = default;
 Answer Model::chat(std::span<const Message> messages, const GenerateOptions& options) {
   return guarded([&] {
     engine::Request request = request_of(impl_->model(), options);
-    text::ChatInput input{.thinking = thinking_switch(options.thinking)};
-    for (const Message& message : messages)
-      input.messages.push_back({{"role", message.role}, {"content", message.content}});
+    const engine::CallableTools tools = callable_tools(options);
+    request.constraint = impl_->constraint(tools, answer_shape(options));
+    request.tools = tools.tools;
+    text::ChatInput input{.tools = tools.tools, .thinking = thinking_switch(options.thinking)};
+    for (const Message& message : messages) input.messages.push_back(message_json(message));
     engine::ChatPrompt prompt = engine::encode_chat_prompt(impl_->model().text(), input);
     request.prompt = std::move(prompt.ids);
     request.checkpoints = std::move(prompt.checkpoints);
@@ -250,6 +274,8 @@ Answer Model::chat(std::span<const Message> messages, const GenerateOptions& opt
 Answer Model::complete(std::string_view text, const GenerateOptions& options) {
   return guarded([&] {
     engine::Request request = request_of(impl_->model(), options);
+    require(options.tools.empty(), "tools need a conversation: use chat()");
+    request.constraint = impl_->constraint({}, answer_shape(options));
     request.form = engine::AnswerForm::kPlain;
     request.prompt = impl_->model().encode_plain(text);
     return impl_->submit(std::move(request));

@@ -35,7 +35,7 @@ std::size_t first_dropping_layer(const std::vector<cache::LayerSpec>& layers) {
   return layer;
 }
 
-double cache_bytes(const std::vector<cache::LayerSpec>& layers, const ForwardRows& rows) {
+double kv_bytes(const std::vector<cache::LayerSpec>& layers, const ForwardRows& rows) {
   const auto kv = [&](const auto& spec, std::size_t positions) {
     return static_cast<double>(2 * spec.kv_heads * spec.head_dim * positions) * rows.kv_element;
   };
@@ -46,16 +46,23 @@ double cache_bytes(const std::vector<cache::LayerSpec>& layers, const ForwardRow
     if (const auto* full = std::get_if<cache::FullSpec>(spec)) total += kv(*full, rows.depth);
     if (const auto* sliding = std::get_if<cache::SlidingSpec>(spec))
       total += kv(*sliding, std::min(rows.depth, sliding->window));
-    if (const auto* delta = std::get_if<cache::RecurrentSpec>(spec))
-      total += static_cast<double>(delta->value_heads * delta->key_dim * delta->value_dim * sizeof(float));
   }
   return total * static_cast<double>(rows.sequences);
+}
+
+double state_bytes(const std::vector<cache::LayerSpec>& layers, const ForwardRows& rows) {
+  std::size_t total = 0;
+  for (const cache::LayerSpec& layer : layers)
+    if (const auto* delta = std::get_if<cache::RecurrentSpec>(&layer))
+      total += delta->value_heads * delta->key_dim * delta->value_dim * sizeof(float);
+  return static_cast<double>(total * rows.sequences);
 }
 
 }  // namespace
 
 ForwardWork& ForwardWork::operator+=(const ForwardWork& other) {
   read_bytes += other.read_bytes;
+  state_bytes += other.state_bytes;
   product_ops += other.product_ops;
   return *this;
 }
@@ -84,7 +91,8 @@ ForwardWork forward_work(const models::Model& model, const ForwardRows& rows) {
     work.product_ops += 2 * static_cast<double>(module.parameters) * static_cast<double>(meeting) *
                         (expert ? share_of_experts(facts, 1) : 1);
   }
-  work.read_bytes += cache_bytes(model.cache_layers(), rows);
+  work.state_bytes = state_bytes(model.cache_layers(), rows);
+  work.read_bytes += kv_bytes(model.cache_layers(), rows) + work.state_bytes;
   return work;
 }
 

@@ -22,6 +22,7 @@ struct ForwardRows {
 /// Layers that only the wanted rows pass count for those. Not counted: look-ups, norms, attention products.
 struct ForwardWork {
   double read_bytes = 0;
+  double state_bytes = 0;  ///< of read_bytes: recurrent states
   double product_ops = 0;  ///< a multiply and an add are two
 
   ForwardWork& operator+=(const ForwardWork& other);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/predicted_speed.h"
 
-#include <algorithm>
+#include <cmath>
 
 #include "engine/forward_work.h"
 
@@ -11,7 +11,8 @@ namespace {
 // Shares of the limits that steps reach: docs/performance.md.
 constexpr double kReadShare = 0.80;
 constexpr double kReadShareOfExperts = 0.74;  // short reads
-constexpr double kProductShare = 0.56;
+constexpr double kReadShareOfStates = 0.15;   // the delta rule computes more than it reads
+constexpr double kProductShare = 0.49;
 
 double element_bytes(device::KvType type) {
   const device::KvLayout group{type, device::kKvGroup};
@@ -30,7 +31,10 @@ PredictedSpeed predict_speed(const models::Model& model, const cache::CacheSpec&
   const auto seconds = [&](ForwardRows rows) {
     rows.kv_element = element_bytes(spec.kv_type);
     const ForwardWork work = forward_work(model, rows);
-    return std::max(work.read_bytes / reads, work.product_ops / products);
+    const double reading = (work.read_bytes - work.state_bytes) / reads +
+                           work.state_bytes / (kReadShareOfStates * limits.read_bytes_per_second);
+    // Neither hides behind the other in full.
+    return std::hypot(reading, work.product_ops / products);
   };
   const auto users = static_cast<double>(question.users);
   return {.decode = users / seconds({.rows = question.users,

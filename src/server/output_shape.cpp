@@ -72,7 +72,8 @@ OutputShape read_response_format(const Json& format, const std::string& path) {
   const JsonFields fields(format, path);
   fields.require("type");
   const std::string type = *fields.one_of("type", {"text", "json_object", "json_schema"});
-  OutputShape shape{.param = path};
+  OutputShape shape;
+  shape.param = path;
   if (type == "text") return shape;
   const Json* wrapped = fields.object("json_schema");
   const JsonFields inner = wrapped ? JsonFields(*wrapped, fields.path("json_schema")) : fields;

@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
+#include "engine/answer_constraint.h"
 #include "server/json_fields.h"
 
 namespace lanner::server {
 
-/// What an answer's content must look like.
-struct OutputShape {
-  enum class Kind : std::uint8_t {
-    kFree,
-    kJsonObject,  ///< any JSON object
-    kJsonSchema,  ///< JSON by `schema`
-    kRegex,       ///< text that `text` matches as a whole
-    kChoices,     ///< one of `choices`
-    kGbnf,        ///< text by the grammar `text`
-    kLark,
-  };
-  Kind kind = Kind::kFree;
-  Json schema = nullptr;
-  std::string text = {};
-  std::vector<std::string> choices = {};
-  bool strict = false;     ///< a schema that cannot be enforced in full is refused
-  std::string param = {};  ///< the field that asked for it
-
-  bool is_free() const { return kind == Kind::kFree; }
+/// What an answer's content must look like, and the field that asked for it.
+struct OutputShape : engine::AnswerShape {
+  std::string param = {};
 };
 
 /// response_format (OpenAI, and llama.cpp's `schema` directly below it) or structured_outputs (vLLM); both at

@@ -23,7 +23,7 @@ std::shared_ptr<ServedModel> serve_model(std::shared_ptr<const engine::LoadedMod
   served->fingerprint = fmt::format("fp_{:016x}", std::hash<std::string>()(identity));
   served->created = std::time(nullptr);
   served->model = model;
-  served->grammars = std::make_shared<GrammarCache>(model);
+  served->grammars = std::make_shared<engine::GrammarCache>(model);
   served->engine = std::make_unique<engine::Engine>(std::move(model), options);
   served->rules = std::move(rules);
   return served;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/engine.h"
-#include "server/grammar_cache.h"
+#include "engine/grammar_cache.h"
 #include "server/request_rules.h"
 
 namespace lanner::server {
@@ -16,7 +16,7 @@ struct ServedModel {
   std::shared_ptr<const engine::LoadedModel> model;
   std::unique_ptr<engine::Engine> engine;
   RequestRules rules;
-  std::shared_ptr<GrammarCache> grammars;
+  std::shared_ptr<engine::GrammarCache> grammars;
   std::string fingerprint;   ///< "fp_...": changes with the build and the checkpoint
   std::int64_t created = 0;  ///< seconds since 1970
 };

@@ -25,7 +25,8 @@ TEST_CASE("C: tokens come one by one, or to a callback that may stop the answer"
   lanner_generate_options options = lanner_generate_defaults();
   options.max_tokens = 12;
   options.seed = 4;
-  const lanner_message message = {"user", "Tell me a story."};
+  const lanner_message message = {
+      .role = "user", .content = "Tell me a story.", .tool_calls = nullptr, .tool_call_count = 0};
   lanner_answer* answer = lanner_chat(model, &message, 1, &options);
   REQUIRE(answer != nullptr);
   lanner_token token;
@@ -49,6 +50,58 @@ TEST_CASE("C: tokens come one by one, or to a callback that may stop the answer"
   CHECK(result.finish == LANNER_CANCELLED);
   lanner_answer_free(answer);
   CHECK(lanner_get_stats(model).generated_tokens >= 15);
+  lanner_free(model);
+}
+
+TEST_CASE("C: an answer has the format that was asked for, with log-probabilities, and calls tools") {
+  lanner_model* model = lanner_load(kTale.c_str(), nullptr);
+  REQUIRE(model != nullptr);
+  lanner_generate_options options = lanner_generate_defaults();
+  options.max_tokens = 40;
+  options.thinking = 0;
+  options.logprobs = 3;
+  options.format = LANNER_CHOICE;
+  const char* choices[] = {"red", "green"};
+  options.choices = choices;
+  options.choice_count = 2;
+  lanner_answer* answer = lanner_complete(model, "My favourite colour is ", &options);
+  REQUIRE(answer != nullptr);
+  lanner_token token;
+  std::string text;
+  while (lanner_next(answer, &token) == LANNER_OK) {
+    text += token.text;
+    if (token.id < 0) continue;
+    CHECK(token.has_logprob != 0);
+    CHECK(token.logprob <= 0);
+    REQUIRE(token.likeliest_count == 3);
+    CHECK(token.likeliest[0].logprob >= token.likeliest[1].logprob);
+    CHECK(token.likeliest[0].logprob >= token.logprob);
+  }
+  CHECK((text == "red" || text == "green"));
+  lanner_answer_free(answer);
+
+  options = lanner_generate_defaults();
+  options.thinking = 0;
+  options.max_tokens = 200;
+  options.tools = R"([{"type": "function", "function": {"name": "get_time", "parameters":
+                      {"type": "object", "properties": {"zone": {"enum": ["CET", "UTC"]}}, "required": ["zone"]}}}])";
+  options.tools_required = 1;
+  const lanner_message question = {
+      .role = "user", .content = "What time is it?", .tool_calls = nullptr, .tool_call_count = 0};
+  answer = lanner_chat(model, &question, 1, &options);
+  REQUIRE(answer != nullptr);
+  lanner_result result;
+  REQUIRE(lanner_get_result(answer, &result) == LANNER_OK);
+  REQUIRE(result.tool_call_count >= 1);
+  CHECK(std::string(result.tool_calls[0].name) == "get_time");
+  const std::string arguments = result.tool_calls[0].arguments;
+  CHECK((arguments.find("CET") != std::string::npos || arguments.find("UTC") != std::string::npos));
+  lanner_answer_free(answer);
+
+  options.format = LANNER_REGEX;
+  CHECK(lanner_chat(model, &question, 1, &options) == nullptr);
+  CHECK(lanner_last_status() == LANNER_INVALID_ARGUMENT);
+  CHECK(std::string(lanner_last_error()).find("format_text") != std::string::npos);
   lanner_free(model);
 }
 

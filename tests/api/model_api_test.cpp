@@ -57,6 +57,79 @@ TEST_CASE("the next turn of a chat only reads what is new") {
   CHECK(result.cached_tokens < result.prompt_tokens);
 }
 
+TEST_CASE("an answer has the format that was asked for") {
+  Model& model = shared_tale();
+  const auto content = [&](Format format, std::string text, std::vector<std::string> choices = {}) {
+    return model
+        .chat(kQuestion, {.temperature = 1,
+                          .seed = 5,
+                          .max_tokens = 300,
+                          .thinking = false,
+                          .format = format,
+                          .format_text = std::move(text),
+                          .choices = std::move(choices)})
+        .result()
+        .content;
+  };
+  const std::string schema =
+      R"({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false})";
+  CHECK(content(Format::kJsonSchema, schema).find("\"n\"") != std::string::npos);
+  CHECK(content(Format::kJsonObject, {}).front() == '{');
+  CHECK(content(Format::kRegex, "(ab){3}") == "ababab");
+  CHECK(content(Format::kGbnf, "root ::= \"x\"{4}") == "xxxx");
+  CHECK(content(Format::kLark, "start: \"y\"~4") == "yyyy");
+  const std::string choice = content(Format::kChoice, {}, {"yes", "no"});
+  CHECK((choice == "yes" || choice == "no"));
+  CHECK(kind_of([&] { content(Format::kRegex, {}); }) == ErrorKind::kInvalidArgument);
+  CHECK(kind_of([&] { content(Format::kRegex, "("); }) == ErrorKind::kInvalidArgument);
+  CHECK(kind_of([&] { content(Format::kJsonSchema, "{"); }) == ErrorKind::kInvalidArgument);
+  CHECK(kind_of([&] { content(Format::kChoice, {}); }) == ErrorKind::kInvalidArgument);
+  CHECK(kind_of([&] { content(Format::kFree, "x"); }) == ErrorKind::kInvalidArgument);
+}
+
+TEST_CASE("tools are called when they must be, and the conversation goes on with what they returned") {
+  const std::string tools =
+      R"([{"type": "function", "function": {"name": "add", "parameters": {"type": "object",
+          "properties": {"a": {"type": "integer", "maximum": 99}}, "required": ["a"], "additionalProperties": false}}}])";
+  for (const char* name : {"tale-gemma4", "tale-qwen3_5"}) {
+    CAPTURE(name);
+    Model model(tale(name), {.threads = 2});
+    const GenerateOptions options = {
+        .seed = 1, .max_tokens = 200, .thinking = false, .tools = tools, .tool_use = ToolUse::kRequired};
+    const Result result = model.chat(kQuestion, options).result();
+    REQUIRE_FALSE(result.tool_calls.empty());
+    CHECK(result.tool_calls[0].name == "add");
+    CHECK(result.tool_calls[0].arguments.find("\"a\"") != std::string::npos);
+    std::vector<Message> messages = kQuestion;
+    messages.push_back({"assistant", "", {result.tool_calls[0]}});
+    messages.push_back({"tool", "12"});
+    CHECK(
+        model.chat(messages, {.max_tokens = 4, .thinking = false, .tools = tools}).result().generated_tokens >
+        0);
+    CHECK(kind_of([&] { model.chat(kQuestion, {.tool_use = ToolUse::kRequired}); }) ==
+          ErrorKind::kInvalidArgument);
+    CHECK(kind_of([&] { model.chat(kQuestion, {.tools = "{}"}); }) == ErrorKind::kInvalidArgument);
+    CHECK(kind_of([&] { model.complete("Once", {.tools = tools}); }) == ErrorKind::kInvalidArgument);
+  }
+}
+
+TEST_CASE("log-probabilities come with the tokens when they are asked for") {
+  Model& model = shared_tale();
+  Answer answer = model.complete("Once upon a", {.temperature = 0, .max_tokens = 8, .logprobs = 2});
+  std::size_t tokens = 0;
+  while (const auto token = answer.next()) {
+    if (token->id < 0) continue;
+    ++tokens;
+    REQUIRE(token->logprob.has_value());
+    REQUIRE(token->likeliest.size() == 2);
+    CHECK(token->likeliest[0].id == token->id);
+    CHECK(token->likeliest[0].logprob == *token->logprob);
+    CHECK(token->likeliest[0].logprob >= token->likeliest[1].logprob);
+  }
+  CHECK(tokens > 0);
+  CHECK(kind_of([&] { model.complete("Once", {.logprobs = 21}); }) == ErrorKind::kInvalidArgument);
+}
+
 TEST_CASE("answers of many threads do not disturb each other, and one can be cancelled") {
   Model& model = shared_tale();
   const auto ask = [&](std::uint64_t seed) {

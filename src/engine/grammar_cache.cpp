@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "server/grammar_cache.h"
+#include "engine/grammar_cache.h"
 
 #include <algorithm>
 #include <chrono>
 
-namespace lanner::server {
+namespace lanner::engine {
 
 using text::grammar::Grammar;
 using text::grammar::GrammarVocabulary;
@@ -21,13 +21,29 @@ BucketCounts GrammarCache::compile_times() const {
   return compile_times_;
 }
 
+std::size_t GrammarCache::size() const {
+  const std::lock_guard lock(mutex_);
+  return kept_.size();
+}
+
+void GrammarCache::drop_oldest() {
+  std::size_t bytes = 0;
+  for (auto entry = kept_.begin(); entry != kept_.end(); ++entry) {
+    bytes += entry->first.size() + entry->second->memory_bytes();
+    if (bytes <= max_bytes_ || entry == kept_.begin()) continue;
+    kept_.erase(entry, kept_.end());
+    return;
+  }
+}
+
 std::shared_ptr<const Grammar> GrammarCache::find(const std::string& key, const Write& write) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find(kept_, key, [](const auto& entry) { return entry.first; });
     if (found != kept_.end()) {
       kept_.splice(kept_.begin(), kept_, found);
-      return found->second;
+      drop_oldest();
+      return kept_.front().second;
     }
   }
   const auto known = vocabulary();
@@ -37,8 +53,8 @@ std::shared_ptr<const Grammar> GrammarCache::find(const std::string& key, const 
   const std::lock_guard lock(mutex_);
   compile_times_.add(taken.count());
   kept_.emplace_front(key, grammar);
-  if (kept_.size() > kKept) kept_.pop_back();
+  drop_oldest();
   return grammar;
 }
 
-}  // namespace lanner::server
+}  // namespace lanner::engine
