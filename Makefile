@@ -40,7 +40,8 @@ lint: ## clang-tidy and the layers of the folders
 test-cuda: ## every GPU kernel against the scalar reference, and the models on the GPU (needs nvcc; skipped without a GPU)
 	@tools/install_packages build test
 	@tools/build_target cuda test_cuda
-	@tools/run_tests cuda -R '^cuda$$'
+	@tools/build_target cuda test_cuda_loss
+	@tools/run_tests cuda -R '^cuda(_loss)?$$'
 
 asan: ## all tests under address and undefined-behaviour sanitizers
 	@tools/install_packages build test

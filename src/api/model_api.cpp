@@ -118,7 +118,8 @@ FinishReason public_reason(engine::FinishReason reason) {
 }
 
 Error failure_of(const engine::Failure& failure) {
-  if (failure.kind == engine::FailureKind::kError) return {public_kind(failure.error), failure.message};
+  if (failure.kind == engine::FailureKind::kError || failure.kind == engine::FailureKind::kDeviceLost)
+    return {public_kind(failure.error), failure.message};
   return {ErrorKind::kTimeout, failure.message};
 }
 
@@ -221,8 +222,9 @@ class Model::Impl {
   Answer submit(engine::Request request) {
     std::variant<engine::RequestHandle, engine::Refusal> taken = engine_.submit(std::move(request));
     if (const auto* refusal = std::get_if<engine::Refusal>(&taken)) {
-      const bool later =
-          refusal->kind == engine::RefusalKind::kQueueFull || refusal->kind == engine::RefusalKind::kDraining;
+      const bool later = refusal->kind == engine::RefusalKind::kQueueFull ||
+                         refusal->kind == engine::RefusalKind::kDraining ||
+                         refusal->kind == engine::RefusalKind::kDeviceLost;
       throw Error(later                                           ? ErrorKind::kBusy
                   : refusal->kind == engine::RefusalKind::kMemory ? ErrorKind::kOutOfMemory
                                                                   : ErrorKind::kInvalidArgument,

@@ -9,6 +9,9 @@
 #include "cli/machine_limits.h"
 #include "cli/validators.h"
 #include "core/error.h"
+#include "core/planned_memory.h"
+#include "device/cuda.h"
+#include "device/plan_ops.h"
 #include "engine/fit_report.h"
 #include "engine/loaded_model.h"
 #include "engine/predicted_speed.h"
@@ -95,7 +98,7 @@ void declare_fit(CLI::App& app, FitOptions& options) {
       ->type_name("S")
       ->check(whole_between(1, 1 << 20));
   app.add_option("--budget", options.budget_gb,
-                 "memory in GB of 10^9 bytes (default: 85 % of what the machine has left)")
+                 "memory in GB of 10^9 bytes (default: 85 % of what the machine has left, 95 % of a GPU's)")
       ->type_name("GB")
       ->check(number_between(0.001, 1e6));
   app.add_option("--step-tokens", options.step_tokens,
@@ -105,7 +108,6 @@ void declare_fit(CLI::App& app, FitOptions& options) {
   app.add_flag("--json", options.json, "one JSON object");
   add_machine_options(app, options.model);
   add_kv_option(app, options.model, "as kv_config.json says, else bf16");
-  app.remove_option(app.get_option("--device"));
   set_examples(app,
                "  lanner fit FOLDER --ctx 32768 --users 4\n"
                "  lanner fit FOLDER --budget 16 --kv-type q8 --json\n");
@@ -113,8 +115,12 @@ void declare_fit(CLI::App& app, FitOptions& options) {
 
 int fit_command(const FitOptions& options, Console& console) {
   const io::Checkpoint checkpoint(options.model.find_folder());
-  const device::Ops ops = device::cpu_ops(options.model.instruction_set());
-  const device::Compute compute = options.model.compute.value_or(options.model.usual_compute);
+  const std::optional<int> card = options.model.cuda_card();
+  const device::Ops target =
+      card ? device::cuda_ops(*card) : device::cpu_ops(options.model.instruction_set());
+  PlannedMemory planned(target.memory->kind());
+  const device::Ops ops = card ? device::plan_ops(target, planned) : target;
+  const device::Compute compute = options.model.arithmetic();
   const int threads = options.model.thread_count();
   ThreadPool pool(1);
   const std::unique_ptr<models::Model> model = models::load_model(
@@ -129,13 +135,14 @@ int fit_command(const FitOptions& options, Console& console) {
              .tokens = tokens,
              .context = model->facts().context,
              .budget_bytes = options.budget_gb ? static_cast<std::size_t>(*options.budget_gb * kGigabyte)
-                                               : engine::usable_bytes()});
+                                               : engine::usable_bytes(target)});
   facts["folder"] = checkpoint.folder().string();
   facts["kv_types"] = engine::kv_types_name(spec);
-  facts["compute"] = compute == device::Compute::kInt8 ? "int8" : "exact";
+  facts["device"] = target.device;
+  facts["compute"] = device::name(compute);
   facts["threads"] = threads;
   facts["speed"] = nullptr;
-  if (options.limits)
+  if (options.limits && !card)
     if (const auto limits = read_machine_limits(*options.limits, {ops.isa, threads})) {
       const engine::PredictedSpeed speed = engine::predict_speed(
           *model, spec, *limits,

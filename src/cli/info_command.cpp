@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/info_text.h"
 #include "cli/waiting_line.h"
+#include "device/cuda.h"
 #include "engine/generation_defaults.h"
 #include "engine/model_report.h"
 #include "engine/text_parts.h"
@@ -85,6 +86,18 @@ io::Json text_facts(const io::Checkpoint& checkpoint) {
   return facts;
 }
 
+io::Json gpu_facts() {
+  io::Json gpus = io::Json::array();
+  for (const device::CudaCard& card : device::cuda_cards())
+    gpus.push_back({{"device", fmt::format("cuda:{}", card.index)},
+                    {"name", card.name},
+                    {"compute_capability",
+                     fmt::format("{}.{}", card.compute_capability / 10, card.compute_capability % 10)},
+                    {"memory_bytes", card.total_bytes},
+                    {"free_bytes", card.free_bytes}});
+  return gpus;
+}
+
 io::Json model_facts(const io::Checkpoint& checkpoint, const models::Model& model, const device::Ops& ops) {
   const models::ModelFacts& facts = model.facts();
   std::size_t parameters = 0;
@@ -114,6 +127,7 @@ io::Json model_facts(const io::Checkpoint& checkpoint, const models::Model& mode
           {"text", text_facts(checkpoint)},
           {"kernels", ops.device},
           {"instruction_sets", isas},
+          {"gpus", gpu_facts()},
           {"not_run", facts.unused_parts},
           {"side_files", checkpoint.side_files()}};
 }

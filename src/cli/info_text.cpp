@@ -132,6 +132,10 @@ std::string info_text(const io::Json& facts) {
   text += text_part(facts.at("text"));
   text += line("kernels", fmt::format("{} (this CPU runs {})", text_of(facts, "kernels"),
                                       joined(facts.at("instruction_sets"))));
+  for (const io::Json& gpu : facts.at("gpus"))
+    text += line("gpu", fmt::format("{}: {}, compute capability {}, {} of {} free", text_of(gpu, "device"),
+                                    text_of(gpu, "name"), text_of(gpu, "compute_capability"),
+                                    size_of(gpu, "free_bytes"), size_of(gpu, "memory_bytes")));
   if (!facts.at("not_run").empty())
     text += line("not run", joined(facts.at("not_run")) + ": this build runs the text part");
   if (!facts.at("side_files").empty()) text += line("not opened", joined(facts.at("side_files")));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,17 @@ struct CudaCard {
 bool built_with_cuda();
 /// The GPUs the driver shows; empty without a driver, with one too old, or without kernels in this program.
 std::vector<CudaCard> cuda_cards();
-/// The operations on GPU `index`; it stays open until the program ends. Throws Error kUnsupported, naming the
-/// reason: no kernels in this program, no driver, a driver too old, no such card, or a card older than
-/// compute capability 8.0.
+/// What is free of a device's own memory now, and all of it.
+struct DeviceMemory {
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+};
+/// Nothing for a CPU, and when a GPU does not answer. May be called from any thread.
+std::optional<DeviceMemory> device_memory(const Ops& ops);
+/// The operations on GPU `index`; it stays open until the program ends, unless it is lost: then it is reset
+/// and opened anew, and what others still have there is gone. Throws Error kUnsupported, naming the reason:
+/// no kernels in this program, no driver, a driver too old, no such card, or a card older than compute
+/// capability 8.0.
 Ops cuda_ops(int index);
 
 }  // namespace lanner::device

@@ -9,6 +9,8 @@ bool built_with_cuda() { return false; }
 
 std::vector<CudaCard> cuda_cards() { return {}; }
 
+std::optional<DeviceMemory> device_memory(const Ops& /*ops*/) { return std::nullopt; }
+
 Ops cuda_ops(int /*index*/) {
   throw Error(
       ErrorKind::kUnsupported,

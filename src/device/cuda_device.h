@@ -69,6 +69,7 @@ class CudaDevice final : public kernels::CudaQueue {
   /// flush(), then waits for the GPU.
   void synchronize();
   void make_current();
+  int index() const { return index_; }
   cudaStream_t stream() const { return stream_; }
   Memory& memory() { return memory_; }
   /// Memory of one operation, which the next may overwrite.

@@ -114,6 +114,7 @@ void embed(Stream& stream, const Tensor& out, const Matrix& table, std::span<con
 std::shared_ptr<const TiledMatrix> tile(const Ops& ops, const kernels::WeightView& weight, Compute compute) {
   if (!kernels::can_tile(weight.spec) || weight.columns % 8 != 0) return nullptr;
   auto tiled = std::make_shared<const TiledMatrix>(weight, compute == Compute::kHalf, *ops.memory);
+  if (ops.cuda == nullptr) return tiled;  // of plan_ops(): the room is all that counts
   kernels::tile_weight_cuda(*ops.cuda, tiled->view(), weight);
   ops.cuda->forget_expert_tables();
   // Products ask for weights before earlier kernels have ended.

@@ -29,17 +29,47 @@ struct OpenCard {
   std::unique_ptr<CudaDevice> device;
 };
 
-/// Opens a card once; weights and caches of any model may live on it until the program ends.
+struct OpenCards {
+  std::mutex mutex;
+  std::map<int, OpenCard> cards;
+  /// Owners of memory that went with a lost card may still release it to them.
+  std::vector<std::unique_ptr<CudaDevice>> lost;
+};
+
+OpenCards& open_cards() {
+  static auto* all = new OpenCards();
+  return *all;
+}
+
+/// True when the card works no more: an error that stays until the card is reset.
+bool has_failed(int index) {
+  const bool failed = cudaSetDevice(index) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess;
+  cudaGetLastError();
+  return failed;
+}
+
+/// Opens a card once; weights and caches of any model may live on it until the program ends or it is lost.
 OpenCard& open_card(int index) {
-  static std::mutex mutex;
-  static auto* cards = new std::map<int, OpenCard>();
-  const std::lock_guard lock(mutex);
-  OpenCard& card = (*cards)[index];
+  OpenCards& all = open_cards();
+  const std::lock_guard lock(all.mutex);
+  OpenCard& card = all.cards[index];
+  if (card.device && has_failed(index)) {
+    all.lost.push_back(std::move(card.device));
+    cudaDeviceReset();
+    cudaGetLastError();
+  }
   if (!card.device) {
     card.device = std::make_unique<CudaDevice>(index);
     card.name = fmt::format("cuda:{}", index);
   }
   return card;
+}
+
+bool is_lost(const Ops& ops) {
+  OpenCards& all = open_cards();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.cards.find(ops.cuda->index());
+  return found == all.cards.end() || found->second.device.get() != ops.cuda || has_failed(ops.cuda->index());
 }
 
 void check_driver(int index) {
@@ -88,6 +118,17 @@ std::vector<CudaCard> cuda_cards() {
   return cards;
 }
 
+std::optional<DeviceMemory> device_memory(const Ops& ops) {
+  if (ops.cuda == nullptr) return std::nullopt;
+  DeviceMemory memory;
+  if (cudaSetDevice(ops.cuda->index()) != cudaSuccess ||
+      cudaMemGetInfo(&memory.free_bytes, &memory.total_bytes) != cudaSuccess) {
+    cudaGetLastError();
+    return std::nullopt;
+  }
+  return memory;
+}
+
 Ops cuda_ops(int index) {
   check_driver(index);
   OpenCard& card = open_card(index);
@@ -115,6 +156,7 @@ Ops cuda_ops(int index) {
       .swap_axes = cuda::swap_axes,
       .push_history = cuda::push_history,
       .host_floats = cuda::host_floats,
+      .is_lost = is_lost,
       .argmax = cuda::argmax,
       .sample = cuda::sample,
       .tile = cuda::tile,

@@ -200,6 +200,9 @@ struct Ops {
   /// The values of a float tensor on the host, once everything queued before is done. Valid until the next
   /// call.
   std::span<float> (*host_floats)(Stream&, const Tensor& x);
+  /// True when the device failed for good: after an error, nothing will work on it any more until it is
+  /// opened anew. Not set where that does not happen.
+  bool (*is_lost)(const Ops& ops) = nullptr;
   /// out[t] = the index of the largest of row t, ties: the lowest; on the host, once everything queued before
   /// is done.
   void (*argmax)(Stream&, std::span<TokenId> out, const Tensor& x);
@@ -208,7 +211,8 @@ struct Ops {
   void (*sample)(Stream&, std::span<SampleResult> out, const Tensor& logits,
                  std::span<const SampleJob> jobs) = nullptr;
   /// Rearranges a weight in the device's memory for its products; nothing for formats that stay as they are.
-  /// Not set on the CPU, whose matrices stay mapped.
+  /// Not set on the CPU, whose matrices stay mapped. Without `cuda`, as in plan_ops(), room is made and not
+  /// filled.
   std::shared_ptr<const TiledMatrix> (*tile)(const Ops& ops, const kernels::WeightView& weight,
                                              Compute compute) = nullptr;
   /// Products of one input x [T, K] with several matrices.

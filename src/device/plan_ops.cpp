@@ -92,6 +92,7 @@ Ops plan_ops(const Ops& ops, PlannedMemory& memory) {
   plan.host_floats = nullptr;  // there is nothing to read
   plan.argmax = nothing;
   plan.sample = nullptr;
+  plan.is_lost = nullptr;
   plan.write_kv = nothing;
   plan.causal_conv = nothing;
   plan.delta_net_gates = nothing;

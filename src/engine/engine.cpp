@@ -18,6 +18,9 @@
 namespace lanner::engine {
 namespace {
 
+// A model of some size is loaded again in about this time.
+constexpr double kRetrySeconds = 10;
+
 Failure failure_of(const Error& error) { return {.error = error.kind(), .message = error.what()}; }
 
 /// A request the scheduler cannot begin (its grammar does not compile, memory is out) fails alone.
@@ -31,21 +34,26 @@ void add(Scheduler& scheduler, const std::shared_ptr<Ticket>& ticket) {
   }
 }
 
-/// A step that fails takes its requests along, not the engine. `started`: called once all have started that
-/// can.
-bool step(Scheduler& scheduler, const std::function<void()>& started) {
+/// What came of a step: whether it computed anything, or why it failed.
+struct StepResult {
+  bool worked = false;
+  std::optional<Failure> failure = {};
+};
+
+/// `started`: called once all requests have started that can.
+StepResult step(Scheduler& scheduler, const std::function<void()>& started) {
   try {
     scheduler.start_waiting();
     started();
-    return scheduler.step();
+    return {.worked = scheduler.step()};
   } catch (const Error& error) {
-    scheduler.fail_all(error);
+    return {.failure = failure_of(error)};
   } catch (const std::bad_alloc&) {
-    scheduler.fail_all(Error(ErrorKind::kOutOfMemory, "memory ran out in a forward pass"));
+    return {.failure =
+                Failure{.error = ErrorKind::kOutOfMemory, .message = "memory ran out in a forward pass"}};
   } catch (const std::exception& error) {
-    scheduler.fail_all(Error(ErrorKind::kInternal, error.what()));
+    return {.failure = Failure{.message = error.what()}};
   }
-  return true;
 }
 
 }  // namespace
@@ -76,8 +84,16 @@ Engine::Engine(std::shared_ptr<const LoadedModel> model, const EngineOptions& op
     : model_(std::move(model)),
       options_(options),
       inbox_(std::make_shared<EngineInbox>()),
-      scheduler_(std::make_unique<Scheduler>(*model_, options_)),
-      thread_([this] { work(); }) {}
+      scheduler_(nullptr) {
+  running_.push_back(run(model_));
+  scheduler_ = running_.back().scheduler.get();
+  thread_ = std::thread([this] { work(); });
+}
+
+Engine::Running Engine::run(std::shared_ptr<const LoadedModel> model) const {
+  auto scheduler = std::make_unique<Scheduler>(*model, options_);
+  return {std::move(model), std::move(scheduler)};
+}
 
 Engine::~Engine() {
   drain(std::chrono::milliseconds(0));
@@ -86,7 +102,7 @@ Engine::~Engine() {
 
 std::variant<RequestHandle, Refusal> Engine::submit(Request request) {
   check_request(request, *model_);
-  std::variant<std::size_t, Refusal> limit = token_limit(request, *model_, scheduler_->budget());
+  std::variant<std::size_t, Refusal> limit = token_limit(request, *model_, scheduler_.load()->budget());
   if (auto* refusal = std::get_if<Refusal>(&limit)) return std::move(*refusal);
   auto ticket = std::make_shared<Ticket>();
   ticket->request = std::move(request);
@@ -99,6 +115,12 @@ std::variant<RequestHandle, Refusal> Engine::submit(Request request) {
     if (inbox_->state != EngineState::kOpen) {
       ++inbox_->refused;
       return Refusal{.kind = RefusalKind::kDraining, .message = "the engine is shutting down"};
+    }
+    if (inbox_->recovering) {
+      ++inbox_->refused;
+      return Refusal{.kind = RefusalKind::kDeviceLost,
+                     .message = "the device was lost, and the model is being loaded again; try again later",
+                     .retry_seconds = kRetrySeconds};
     }
     const std::size_t queued = inbox_->stats.queued + inbox_->arrivals.size();
     // Those that find a free place start with the next step; they do not count as waiting.
@@ -142,21 +164,24 @@ std::size_t Engine::between_steps(std::function<std::size_t()> body) {
 std::size_t Engine::restore_state(const std::filesystem::path& file) {
   const io::MappedFile mapped(file);
   (void)xxhash64(mapped.bytes());  // so that the engine does not wait for the disk
-  return between_steps([&] { return scheduler_->restore(mapped.bytes(), file.filename().string()); });
+  return between_steps([&] { return scheduler_.load()->restore(mapped.bytes(), file.filename().string()); });
 }
 
 std::size_t Engine::save_prefix(const std::filesystem::path& file, std::span<const TokenId> ids) {
-  return between_steps([&] { return scheduler_->save_prefix(file, ids); });
+  return between_steps([&] { return scheduler_.load()->save_prefix(file, ids); });
 }
 
-const MemoryPlan& Engine::plan() const { return scheduler_->plan(); }
+const MemoryPlan& Engine::plan() const { return scheduler_.load()->plan(); }
 
-std::size_t Engine::cache_budget_bytes() const { return scheduler_->budget().total_bytes(); }
+std::size_t Engine::cache_budget_bytes() const { return scheduler_.load()->budget().total_bytes(); }
 
 EngineStats Engine::stats() const {
   const std::lock_guard lock(inbox_->mutex);
   EngineStats stats = inbox_->stats;
   stats.refused = inbox_->refused;
+  stats.recovering = inbox_->recovering;
+  stats.recovery_reason = inbox_->recovery_reason;
+  stats.device_losses = inbox_->device_losses;
   stats.queued += inbox_->arrivals.size();
   return stats;
 }
@@ -175,9 +200,35 @@ bool Engine::drain(std::chrono::milliseconds patience) {
   return false;
 }
 
+bool Engine::is_device_lost() const {
+  const device::Ops& ops = running_.back().model->ops();
+  return ops.is_lost != nullptr && ops.is_lost(ops);
+}
+
+void Engine::recover() {
+  constexpr std::chrono::milliseconds kLongestDelay = std::chrono::minutes(1);
+  EngineInbox& inbox = *inbox_;
+  for (auto delay = options_.reload_delay;; delay = std::min(2 * delay, kLongestDelay)) {
+    try {
+      running_.push_back(
+          run(std::make_shared<const LoadedModel>(model_->checkpoint().folder(), model_->options())));
+      scheduler_ = running_.back().scheduler.get();
+      break;
+    } catch (const std::exception& error) {
+      // The device may come back: nothing is lost by trying again.
+      std::unique_lock lock(inbox.mutex);
+      inbox.recovery_reason = error.what();
+      if (inbox.wake.wait_for(lock, delay, [&] { return inbox.state != EngineState::kOpen; })) return;
+    }
+  }
+  const std::lock_guard lock(inbox.mutex);
+  inbox.recovering = false;
+}
+
 void Engine::work() {
   EngineInbox& inbox = *inbox_;
   for (;;) {
+    Scheduler& scheduler = *running_.back().scheduler;
     std::vector<std::shared_ptr<Ticket>> arrivals;
     std::vector<std::function<void()>> tasks;
     EngineState state = EngineState::kOpen;
@@ -190,25 +241,41 @@ void Engine::work() {
       inbox.stats.queued += arrivals.size();  // not to be missed by submit() until the next publication
     }
     for (const auto& task : tasks) task();
-    for (const auto& ticket : arrivals) add(*scheduler_, ticket);
-    if (state == EngineState::kStopping) scheduler_->cancel_all();
+    for (const auto& ticket : arrivals) add(scheduler, ticket);
+    if (state == EngineState::kStopping) scheduler.cancel_all();
     // While the forward runs, places in the queue are free again.
-    const bool worked = step(*scheduler_, [&] {
+    StepResult result = step(scheduler, [&] {
       const std::lock_guard lock(inbox.mutex);
-      inbox.stats = scheduler_->stats();
+      inbox.stats = scheduler.stats();
     });
+    // A step that fails takes its requests along, not the engine.
+    const bool lost = result.failure && is_device_lost();
+    if (lost) {
+      result.failure->kind = FailureKind::kDeviceLost;
+      result.failure->message += "; the device is lost, and the model is being loaded again";
+    }
+    if (result.failure) scheduler.fail_all(*result.failure);
     std::unique_lock lock(inbox.mutex);
-    inbox.stats = scheduler_->stats();
-    for (Scheduler::Ending& ending : scheduler_->take_endings())
-      ending.channel->push(std::move(ending.event));
-    if (worked || inbox.has_news) continue;
-    if (inbox.state != EngineState::kOpen && scheduler_->is_idle()) {
+    inbox.stats = scheduler.stats();
+    if (lost) {
+      inbox.recovering = true;
+      inbox.recovery_reason = result.failure->message;
+      ++inbox.device_losses;
+    }
+    for (Scheduler::Ending& ending : scheduler.take_endings()) ending.channel->push(std::move(ending.event));
+    if (lost) {
+      lock.unlock();
+      recover();
+      continue;
+    }
+    if (result.worked || result.failure || inbox.has_news) continue;
+    if (inbox.state != EngineState::kOpen && scheduler.is_idle()) {
       inbox.state = EngineState::kStopped;
       inbox.changed.notify_all();
       return;
     }
     const auto news = [&] { return inbox.has_news; };
-    if (const auto deadline = scheduler_->next_deadline())
+    if (const auto deadline = scheduler.next_deadline())
       inbox.wake.wait_until(lock, *deadline, news);
     else
       inbox.wake.wait(lock, news);

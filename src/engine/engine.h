@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -61,17 +62,19 @@ enum class RefusalKind : std::uint8_t {
   kMemory,         ///< they would never fit the memory set aside for caches
   kQueueFull,      ///< try again later
   kDraining,       ///< the engine is shutting down
+  kDeviceLost,     ///< the device failed, and the model is being loaded again: try later
 };
 
 struct Refusal {
   RefusalKind kind = RefusalKind::kQueueFull;
   std::string message;
-  double retry_seconds = 0;  ///< for kQueueFull: an estimate
+  double retry_seconds = 0;  ///< for kQueueFull and kDeviceLost: an estimate
 };
 
 /// Answers many requests at once on a thread of its own, which alone owns the scheduler, the step's scratch
 /// and the caches. All members may be called from any thread. What a request is answered depends on nothing
-/// but the request and the model.
+/// but the request and the model. A device that is lost takes the running requests along; the engine opens it
+/// anew, loads the model again and goes on.
 class Engine {
  public:
   Engine(std::shared_ptr<const LoadedModel> model, const EngineOptions& options);
@@ -96,6 +99,7 @@ class Engine {
   std::size_t save_prefix(const std::filesystem::path& file, std::span<const TokenId> ids);
 
   EngineStats stats() const;
+  /// As it was given; what it computes with may have been loaded again since.
   const LoadedModel& model() const { return *model_; }
   const EngineOptions& options() const { return options_; }
   /// What admission goes by.
@@ -107,14 +111,26 @@ class Engine {
   bool drain(std::chrono::milliseconds patience);
 
  private:
+  /// What requests run on. Those of lost devices stay: others may still read their plans.
+  struct Running {
+    std::shared_ptr<const LoadedModel> model;
+    std::unique_ptr<Scheduler> scheduler;
+  };
+
   void work();
+  Running run(std::shared_ptr<const LoadedModel> model) const;
+  /// True when the step's failure was the device's end.
+  bool is_device_lost() const;
+  /// Loads the model again, until it works or the engine is to stop.
+  void recover();
   /// Runs `body` on the engine's thread and waits for it.
   std::size_t between_steps(std::function<std::size_t()> body);
 
   std::shared_ptr<const LoadedModel> model_;
   const EngineOptions options_;
   std::shared_ptr<EngineInbox> inbox_;
-  std::unique_ptr<Scheduler> scheduler_;  ///< the thread's; others see its immutable parts
+  std::vector<Running> running_;       ///< the thread's; the last works
+  std::atomic<Scheduler*> scheduler_;  ///< of the last; other threads see its immutable parts
   std::thread thread_;
 };
 

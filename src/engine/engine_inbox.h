@@ -33,6 +33,9 @@ struct EngineInbox {
   bool has_news = false;
   std::uint64_t submissions = 0;
   std::uint64_t refused = 0;
+  bool recovering = false;  ///< see EngineStats
+  std::string recovery_reason;
+  std::uint64_t device_losses = 0;
   EngineStats stats;
 
   void notify() {

@@ -21,6 +21,8 @@ struct EngineOptions {
   std::size_t checkpoint_interval = 8192;  ///< tokens of a long prompt between two points of reuse
   std::optional<std::size_t> headroom_tokens = 1024;  ///< memory reserved ahead; none = for the whole answer
   std::size_t event_capacity = 256;                   ///< unread events after which a request's choices pause
+  /// Between attempts to load the model again after the device was lost; doubled each time, up to a minute.
+  std::chrono::milliseconds reload_delay{1000};
   /// Tokens are chosen where the logits are; not set: on the host, to the same tokens.
   bool choose_on_device = true;
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "cache/prefix_store.h"
 #include "core/bucket_counts.h"
@@ -55,6 +56,10 @@ struct EngineStats {
   std::uint64_t failed = 0;
   std::uint64_t refused = 0;  ///< requests that found the queue full or the engine draining
   std::uint64_t preemptions = 0;
+
+  bool recovering = false;          ///< the device was lost, and the model is being loaded again
+  std::string recovery_reason;      ///< how it was lost, or why loading failed last
+  std::uint64_t device_losses = 0;  ///< after which it was
 
   std::array<std::uint64_t, DraftDepth::kDeepest> drafted = {};   ///< guesses checked, by place in the draft
   std::array<std::uint64_t, DraftDepth::kDeepest> accepted = {};  ///< guesses that were right

@@ -118,6 +118,7 @@ enum class FailureKind : std::uint8_t {
   kError,         ///< `error` tells
   kDeadline,      ///< it took longer than it was given
   kQueueTimeout,  ///< it waited longer than it was willing to
+  kDeviceLost,    ///< the device failed for good; the engine loads the model again
 };
 
 /// The request ends without a result; the last event.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/loaded_model.h"
 
-#include "device/cuda.h"
+#include "engine/device_fit.h"
 #include "engine/kv_config.h"
 #include "models/model_registry.h"
 
@@ -10,9 +10,16 @@ namespace {
 
 std::unique_ptr<models::Model> load_model(const io::Checkpoint& checkpoint, const device::Ops& ops,
                                           const LoadOptions& options, const models::LoadProgress& progress) {
+  if (const auto memory = device::device_memory(ops))
+    require_device_memory(plan_device_need(checkpoint, ops, options), ops.device, memory->free_bytes);
   ThreadPool pool(options.threads);
   return models::load_model(checkpoint,
                             {.ops = ops, .compute = options.compute, .pool = pool, .progress = progress});
+}
+
+device::Ops open_device(const LoadOptions& options) {
+  if (options.open_device) return options.open_device();
+  return options.cuda ? device::cuda_ops(*options.cuda) : device::cpu_ops(options.isa);
 }
 
 }  // namespace
@@ -31,7 +38,7 @@ LoadedModel::LoadedModel(const std::filesystem::path& folder, const LoadOptions&
                          const models::LoadProgress& progress)
     : checkpoint_(folder),
       options_(options),
-      ops_(options.cuda ? device::cuda_ops(*options.cuda) : device::cpu_ops(options.isa)),
+      ops_(open_device(options)),
       model_(load_model(checkpoint_, ops_, options, progress)),
       cache_spec_(lanner::engine::cache_spec(checkpoint_, *model_, options.kv_type)),
       text_(folder),

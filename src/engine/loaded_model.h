@@ -2,11 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "cache/layer_spec.h"
 #include "core/cpu_features.h"
+#include "device/cuda.h"
 #include "device/ops.h"
 #include "engine/generation_defaults.h"
 #include "engine/text_parts.h"
@@ -24,6 +26,8 @@ struct LoadOptions {
   int threads = 1;  ///< that interleave weights
   /// How every layer stores keys and values; none = as kv_config.json says, bfloat16 where it says nothing.
   std::optional<device::KvType> kv_type = {};
+  /// Opens the operations instead of `isa` and `cuda`; called again when the device is lost.
+  std::function<device::Ops()> open_device = {};
 };
 
 /// A checkpoint folder ready to run: weights mapped, kernels bound, text parts read. Immutable.
@@ -37,6 +41,8 @@ class LoadedModel {
   /// How it was loaded.
   const LoadOptions& options() const { return options_; }
   const device::Ops& ops() const { return ops_; }
+  /// Of the GPU it runs on. May be called from any thread.
+  std::optional<device::DeviceMemory> device_memory() const { return device::device_memory(ops_); }
   const models::Model& model() const { return *model_; }
   /// What a sequence of this model keeps.
   const cache::CacheSpec& cache_spec() const { return cache_spec_; }

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "device/cuda.h"
 #include "engine/largest.h"
 
 namespace lanner::engine {
@@ -48,7 +49,13 @@ std::size_t MemoryPlan::max_users(std::size_t tokens, std::size_t budget) const 
                  [&](std::size_t users) { return total_bytes(users, tokens) <= budget; });
 }
 
-std::size_t usable_bytes() {
+std::size_t usable_bytes(const device::Ops& ops) {
+  // Scratch of a GPU's operations, which is planned by nobody.
+  constexpr std::size_t kDeviceScratch = std::size_t{256} << 20;
+  if (const auto memory = device::device_memory(ops)) {
+    const std::size_t most = memory->free_bytes / 100 * 95;
+    return most - std::min(most, kDeviceScratch);
+  }
   constexpr std::size_t kKiB = 1024;
   std::size_t bytes = read_number("/proc/meminfo", "MemAvailable:") * kKiB;
   const std::size_t group_limit = read_number("/sys/fs/cgroup/memory.max", "");

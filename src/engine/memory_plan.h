@@ -39,8 +39,8 @@ class MemoryPlan {
   std::size_t step_rows_;
 };
 
-/// Memory that a model may take on this machine: most of what is available now, less what the control group
-/// denies.
-std::size_t usable_bytes();
+/// Memory that a model may take where it runs: most of what is available now on this machine, less what the
+/// control group denies; on a GPU, of what its memory has free.
+std::size_t usable_bytes(const device::Ops& ops);
 
 }  // namespace lanner::engine

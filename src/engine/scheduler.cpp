@@ -10,9 +10,9 @@ namespace {
 double seconds(Ticket::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 /// What is left for caches on this machine; the model's own memory is taken already.
-std::size_t bytes_for_caches(const MemoryPlan& plan, std::size_t users) {
+std::size_t bytes_for_caches(const MemoryPlan& plan, const device::Ops& ops, std::size_t users) {
   const std::size_t others = plan.weights().mapped_bytes + plan.step_bytes(users);
-  const std::size_t usable = usable_bytes();
+  const std::size_t usable = usable_bytes(ops);
   return usable - std::min(usable, others);
 }
 
@@ -47,8 +47,9 @@ Scheduler::Scheduler(const LoadedModel& model, const EngineOptions& options)
              .wanted = options.max_sequences,
              .context = model.model().facts().context,
              .threads = options.threads}),
-      budget_(plan_.sequence(),
-              options.cache_bytes ? *options.cache_bytes : bytes_for_caches(plan_, options.max_sequences)),
+      budget_(plan_.sequence(), options.cache_bytes
+                                    ? *options.cache_bytes
+                                    : bytes_for_caches(plan_, model.ops(), options.max_sequences)),
       pool_(cache::BlockPool::kUnlimited, *model.ops().memory),
       prefixes_(model, options, options.prefix_bytes.value_or(budget_.total_bytes() / 2)),
       runner_(model, {.threads = options.threads,
@@ -308,9 +309,9 @@ void Scheduler::cancel_all() {
   sweep();
 }
 
-void Scheduler::fail_all(const Error& error) {
+void Scheduler::fail_all(const Failure& failure) {
   for (std::vector<Owned>* list : {&running_, &waiting_}) {
-    for (Owned& sequence : *list) fail(sequence->ticket(), {.error = error.kind(), .message = error.what()});
+    for (Owned& sequence : *list) fail(sequence->ticket(), failure);
     remove_over(*list);
   }
 }

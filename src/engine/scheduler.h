@@ -55,7 +55,7 @@ class Scheduler {
   /// Ends every request as cancelled.
   void cancel_all();
   /// Ends every request as failed.
-  void fail_all(const Error& error);
+  void fail_all(const Failure& failure);
 
   /// As PrefixReuse::save().
   std::size_t save_prefix(const std::filesystem::path& file, std::span<const TokenId> ids) {

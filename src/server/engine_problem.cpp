@@ -17,6 +17,8 @@ Problem refusal_problem(const engine::Refusal& refusal, std::string_view prompt_
               .param = std::string(prompt_field)};
     case engine::RefusalKind::kDraining:
       return draining_problem();
+    case engine::RefusalKind::kDeviceLost:
+      return device_lost_problem(refusal.message);
     case engine::RefusalKind::kQueueFull:
       break;
   }
@@ -33,6 +35,8 @@ const char* rejection_reason(engine::RefusalKind kind) {
       return "reason=\"context_length\"";
     case engine::RefusalKind::kMemory:
       return "reason=\"memory\"";
+    case engine::RefusalKind::kDeviceLost:
+      return "reason=\"device_lost\"";
     default:
       return "reason=\"queue_full\"";
   }
@@ -51,6 +55,8 @@ Problem failure_problem(const engine::Failure& failure, std::string_view request
               .code = "queue_timeout",
               .message = "the request waited longer than it was given",
               .retry_seconds = 5};
+    case engine::FailureKind::kDeviceLost:
+      return device_lost_problem(failure.message);
     case engine::FailureKind::kError:
       break;
   }

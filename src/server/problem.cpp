@@ -28,6 +28,15 @@ Problem draining_problem() {
           .retry_seconds = 5};
 }
 
+Problem device_lost_problem(std::string message) {
+  constexpr double kReloadSeconds = 10;
+  return {.status = 503,
+          .type = "unavailable_error",
+          .code = "device_lost",
+          .message = std::move(message),
+          .retry_seconds = kReloadSeconds};
+}
+
 Problem loading_problem() {
   return {.status = 503,
           .type = "unavailable_error",

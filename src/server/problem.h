@@ -36,6 +36,7 @@ Problem not_found(std::string_view code, std::string message);
 /// A fault of the server: 500, telling the request's id and no detail.
 Problem internal_problem(std::string_view request_id);
 Problem draining_problem();
+Problem device_lost_problem(std::string message);
 Problem loading_problem();
 /// What an Error thrown while a request was prepared means to its client.
 Problem problem_of(const Error& error, std::string_view request_id);

@@ -8,6 +8,7 @@
 #include "device/cuda.h"
 #include "engine/model_report.h"
 #include "engine/prefix_key.h"
+#include "io/json.h"
 #include "server/process_gauges.h"
 #include "server/service.h"
 
@@ -83,6 +84,7 @@ std::vector<Gauge> engine_counters(const engine::EngineStats& stats) {
   counters.push_back(value_of("spec_decode_num_drafts_total", static_cast<double>(stats.drafted[0])));
   counters.push_back(value_of("spec_decode_num_draft_tokens_total", drafted));
   counters.push_back(value_of("spec_decode_num_accepted_tokens_total", accepted));
+  counters.push_back(value_of("device_losses_total", static_cast<double>(stats.device_losses)));
   counters.push_back(
       value_of("num_preemptions_total", static_cast<double>(stats.preemptions), "kind=\"recompute\""));
   for (std::size_t i = 0; i < engine::kStepKinds; ++i)
@@ -115,6 +117,10 @@ void Service::answer_health(const Call& call) const {
     return call.exchange->respond(
         {.status = 503,
          .body = fmt::format(R"({{"status":"loading","progress":{:.3f}}})", progress_.load())});
+  if (const engine::EngineStats stats = call.served->engine->stats(); stats.recovering)
+    return call.exchange->respond(
+        {.status = 503,
+         .body = io::Json{{"status", "recovering"}, {"reason", stats.recovery_reason}}.dump()});
   call.respond({{"status", "ok"}});
 }
 
@@ -127,6 +133,13 @@ void Service::answer_metrics(const Call& call) const {
     gauges = engine_gauges(stats);
     gauges.push_back(value_of("weights_bytes", weight_bytes(*call.served->model),
                               fmt::format("device=\"{}\"", call.served->model->ops().device)));
+    if (const auto memory = call.served->model->device_memory()) {
+      const std::string device = fmt::format("device=\"{}\"", call.served->model->ops().device);
+      gauges.push_back(value_of("device_memory_used_bytes",
+                                static_cast<double>(memory->total_bytes - memory->free_bytes), device));
+      gauges.push_back(
+          value_of("device_memory_total_bytes", static_cast<double>(memory->total_bytes), device));
+    }
     counters = engine_counters(stats);
     histograms = engine_histograms(stats);
     histograms.push_back({"grammar_compile_seconds", "", call.served->grammars->compile_times()});
