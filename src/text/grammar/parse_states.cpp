@@ -71,7 +71,7 @@ ParseState ParseStates::step_marker(ParseState state, TokenId marker) {
   return next;
 }
 
-ParseState ParseStates::after(const Frame& frame) {
+ParseState ParseStates::after(Frame frame) {
   std::vector<std::pair<std::uint32_t, ParseState>>& known = after_[frame.place];
   for (const auto& [callers, state] : known)
     if (callers == frame.callers) return state;

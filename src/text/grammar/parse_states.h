@@ -53,7 +53,7 @@ class ParseStates {
   /// `marker`: no stop token.
   ParseState step_marker(ParseState state, TokenId marker);
   /// The state behind a leaf that is complete.
-  ParseState after(const Frame& frame);
+  ParseState after(Frame frame);
 
   bool accepts(ParseState state) const { return states_[state].accepts; }
   std::span<const Item> items(ParseState state) const {
