@@ -59,7 +59,7 @@ class SplitInput {
       return;
     }
     if (split_.high == nullptr) {
-      const bool turned = kernels::takes_turned_rows(device_, args.w[0], in_.x.rows());
+      const bool turned = kernels::takes_turned_rows(device_, args);
       split_ = kernels::place_split(memory_, in_.x.rows(), in_.x.columns(), parts_, turned);
       kernels::split_rows_cuda(device_, {.to = split_, .from = row_input(in_), .rows = in_.x.rows()});
     }
@@ -180,6 +180,7 @@ void gated_linear_of(Stream& stream, const Tensor& out, const Matrix& gate, cons
       tiled ? SplitInput::size_bytes(in, parts_of(gate)) : aligned(x.size_bytes());
   std::byte* memory = device.scratch(input_bytes + out.size_bytes());
   SplitInput input(device, memory, in, parts_of(gate));
+  // Prompts: two products and the gate behind them are faster than one whose blocks end with gates.
   if (tiled && agree(gate.tiled()->view(), up.tiled()->view()) && x.rows() < kernels::kLargeTileRows) {
     TiledProductCudaArgs args{.count = 2, .gate = gate_of(kind)};
     args.w[0] = gate.tiled()->view();

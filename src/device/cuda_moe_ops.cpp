@@ -12,74 +12,229 @@ namespace lanner::device::cuda {
 namespace {
 
 using kernels::ProductGate;
+using kernels::TiledProductCudaArgs;
+using kernels::TiledWeight;
 
 constexpr std::size_t kMostExperts = 1024;
-constexpr std::size_t kMostChosen = 32;
-
-/// One call's experts and where their rows stand.
-struct Routed {
-  const ExpertsCall& call;
-  kernels::GroupPairsCudaArgs groups;
-  std::size_t places = 0;
-  std::uint32_t per_row = 0;
-
-  kernels::ExpertRowsCuda rows() const {
-    return {.begin = groups.begin,
-            .counts = groups.counts,
-            .active = groups.active,
-            .experts = static_cast<std::uint32_t>(groups.n_experts),
-            .most = static_cast<std::uint32_t>(std::min(groups.pairs, groups.n_experts)),
-            .pairs = static_cast<std::uint32_t>(groups.pairs)};
-  }
-};
+// Up to here rows go to their experts one by one: few experts have two of them.
+constexpr std::size_t kJoinedRows = 8;
+// Rows of an expert, on average, from which large tiles by warpgroups pay.
+constexpr std::size_t kWarpgroupAverage = 12;
 
 template <typename T>
 T* allocate(Arena& arena, std::size_t count) {
   return static_cast<T*>(arena.allocate(count * sizeof(T)));
 }
 
-Routed group(CudaDevice& device, Arena& arena, const ExpertsCall& call) {
-  const std::size_t pairs = call.experts.size();
-  const std::size_t n_experts = call.gate.size();
-  const kernels::GroupPairsCudaArgs groups = {.experts = call.experts.data(),
-                                              .begin = allocate<std::uint32_t>(arena, n_experts + 1),
-                                              .counts = allocate<std::uint32_t>(arena, n_experts),
-                                              .place = allocate<std::uint32_t>(arena, pairs),
-                                              .active = allocate<std::uint32_t>(arena, n_experts + 1),
-                                              .pairs = pairs,
-                                              .n_experts = n_experts};
-  kernels::group_pairs_cuda(device, groups);
-  return {call, groups, kernels::grouped_places(pairs, n_experts),
-          static_cast<std::uint32_t>(pairs / call.x.rows())};
-}
+/// One call's rows on their way through the experts that were chosen for them.
+class ExpertRows {
+ public:
+  /// With `routing` the call's experts and weights are yet to be chosen.
+  ExpertRows(Stream& stream, Arena& arena, const ExpertsCall& call, const ProductInput& in,
+             const Tensor& residual, const kernels::RouteCudaArgs* routing)
+      : stream_(stream),
+        device_(stream.cuda()),
+        arena_(arena),
+        call_(call),
+        in_(in),
+        residual_(residual),
+        routing_(routing) {}
 
-/// out[place] = x[place] w_eᵀ of every pair's expert; `gated` adds the second stack.
-void multiply(CudaDevice& device, const Routed& routed, std::span<const Matrix> stack,
-              std::span<const Matrix> gated, const kernels::SplitRows& x, float* out) {
-  kernels::TiledProductCudaArgs args{.count = 1, .rows = static_cast<std::uint32_t>(routed.places), .x = x};
-  args.w[0] = stack.front().tiled()->view();
-  args.out[0] = out;
-  args.experts = routed.rows();
-  args.experts.first = device.expert_table(stack);
-  if (!gated.empty()) {
-    args.w[1] = gated.front().tiled()->view();
-    args.experts.second = device.expert_table(gated);
-    args.gate =
-        routed.call.activation == GatedActivation::kGeluTanh ? ProductGate::kGelu : ProductGate::kSilu;
+  void run() const {
+    if (call_.gate.front().tiled() == nullptr) return run_plain();
+    if (rows() <= kJoinedRows && per_row() <= kernels::kMostChosen) return run_joined();
+    run_grouped();
   }
-  kernels::tiled_product_cuda(device, args);
-}
 
-/// The general way: every expert over all rows that chose it is unknown to the host, so all experts see all
-/// rows and each pair takes its own. Only for formats without a tiled form, as tests have them.
-void run_plain(Stream& stream, Arena& arena, const Routed& routed);
+ private:
+  std::size_t rows() const { return in_.x.rows(); }
+  std::size_t pairs() const { return call_.experts.size(); }
+  std::uint32_t per_row() const { return static_cast<std::uint32_t>(pairs() / rows()); }
+  std::size_t hidden() const { return in_.x.columns(); }
+  std::size_t width() const { return call_.gate.front().rows(); }
+  const TiledWeight& shape() const { return call_.gate.front().tiled()->view(); }
+  ProductGate gate() const {
+    return call_.activation == GatedActivation::kGeluTanh ? ProductGate::kGelu : ProductGate::kSilu;
+  }
+
+  Tensor floats_of(std::size_t count, std::size_t columns) const {
+    return arena_.floats({static_cast<std::int64_t>(count), static_cast<std::int64_t>(columns)});
+  }
+
+  kernels::SplitRows room(std::size_t count, std::size_t columns, bool turned) const {
+    const unsigned parts = shape().parts();
+    return kernels::place_split(arena_.allocate(kernels::split_bytes(count, columns, parts)), count, columns,
+                                parts, turned);
+  }
+
+  kernels::SplitRowsCudaArgs split_of(const kernels::SplitRows& to, const ProductInput& in) const {
+    return {.to = to,
+            .from = {.x = floats(in.x),
+                     .gain = floats(in.gain),
+                     .eps = in.eps,
+                     .norm = in.norm,
+                     .columns = static_cast<std::uint32_t>(in.x.columns())},
+            .rows = in.x.rows()};
+  }
+
+  void choose() const {
+    if (routing_ != nullptr) kernels::route_cuda(device_, *routing_);
+  }
+
+  /// choose(), and the rows where they are, normed, if they are to be, and split.
+  void choose_and_split(const kernels::SplitRows& to) const {
+    if (routing_ != nullptr)
+      kernels::route_and_split_cuda(device_, *routing_, split_of(to, in_));
+    else
+      kernels::split_rows_cuda(device_, split_of(to, in_));
+  }
+
+  /// out = x w_eᵀ, or with a second stack act(x w_eᵀ) * (x v_eᵀ).
+  TiledProductCudaArgs product(std::span<const Matrix> stack, std::span<const Matrix> second,
+                               const kernels::SplitRows& x, const kernels::ExpertRowsCuda& experts,
+                               float* out) const {
+    TiledProductCudaArgs args{.count = 1, .x = x, .experts = experts};
+    args.w[0] = stack.front().tiled()->view();
+    args.out[0] = out;
+    args.experts.first = device_.expert_table(stack);
+    if (!second.empty()) {
+      args.w[1] = second.front().tiled()->view();
+      args.experts.second = device_.expert_table(second);
+      args.gate = gate();
+    }
+    return args;
+  }
+
+  void run_joined() const {
+    const kernels::SplitRows x = room(rows(), hidden(), false);
+    choose_and_split(x);
+    const Tensor gated = floats_of(pairs(), width());
+    const kernels::ExpertRowsCuda chosen = {
+        .chosen = call_.experts.data(), .per_row = per_row(), .most = static_cast<std::uint32_t>(pairs())};
+    kernels::expert_product_cuda(device_, product(call_.gate, call_.up, x, chosen, floats(gated)), false);
+    kernels::join_experts_cuda(device_, {.out = floats(call_.out),
+                                         .residual = floats(residual_),
+                                         .gated = floats(gated),
+                                         .down = device_.expert_table(call_.down),
+                                         .shape = call_.down.front().tiled()->view(),
+                                         .experts = call_.experts.data(),
+                                         .weights = call_.weights.data(),
+                                         .rows = static_cast<std::uint32_t>(rows()),
+                                         .per_row = per_row()});
+  }
+
+  void run_grouped() const {
+    const std::size_t n_experts = call_.gate.size();
+    const bool warpgroups = device_.warpgroups() && shape().half;
+    const std::size_t average = pairs() / std::min(pairs(), n_experts);
+    const bool large = average >= (warpgroups ? kWarpgroupAverage : kernels::kLargeTileRows);
+    const bool turned = large && warpgroups;
+    const std::uint32_t tile_rows = turned  ? kernels::kWarpgroupTileRows
+                                    : large ? kernels::kLargeExpertTileRows
+                                            : kernels::kExpertTileRows;
+    const std::size_t places = kernels::grouped_places(pairs(), n_experts);
+    const std::size_t tiles = kernels::grouped_tiles(pairs(), n_experts, tile_rows);
+    const kernels::GroupPairsCudaArgs groups = {.experts = call_.experts.data(),
+                                                .place = allocate<std::uint32_t>(arena_, pairs()),
+                                                .source = allocate<std::uint32_t>(arena_, places),
+                                                .tiles = allocate<kernels::ExpertTile>(arena_, tiles),
+                                                .used = allocate<std::uint32_t>(arena_, 1),
+                                                .pairs = pairs(),
+                                                .per_row = per_row(),
+                                                .tile_rows = tile_rows};
+    const kernels::SplitRows x = room(large ? places : rows(), hidden(), turned);
+    if (large)
+      choose();
+    else
+      choose_and_split(x);
+    kernels::group_pairs_cuda(device_, groups);
+    if (large) {
+      kernels::SplitRowsCudaArgs to_places = split_of(x, in_);
+      to_places.place = groups.place;
+      to_places.per_row = per_row();
+      kernels::split_rows_cuda(device_, to_places);
+    }
+    const kernels::ExpertRowsCuda inner = {
+        .tiles = groups.tiles, .used = groups.used, .most = static_cast<std::uint32_t>(tiles)};
+    // Small tiles take their rows from where they are.
+    kernels::ExpertRowsCuda outer = inner;
+    if (!large) outer.source = groups.source;
+    const Tensor gated = floats_of(places, width());
+    if (!large || turned) {
+      kernels::expert_product_cuda(device_, product(call_.gate, call_.up, x, outer, floats(gated)), large);
+    } else {
+      const Tensor ups = floats_of(places, width());
+      kernels::expert_product_cuda(device_, product(call_.gate, {}, x, outer, floats(gated)), large);
+      kernels::expert_product_cuda(device_, product(call_.up, {}, x, outer, floats(ups)), large);
+      gated_activation(stream_, gated, gated, ups, call_.activation);
+    }
+    const kernels::SplitRows gated_rows = room(places, width(), turned);
+    kernels::split_rows_cuda(device_, split_of(gated_rows, {.x = gated}));
+    const Tensor y = floats_of(places, hidden());
+    kernels::expert_product_cuda(device_, product(call_.down, {}, gated_rows, inner, floats(y)), large);
+    kernels::combine_experts_cuda(device_, {.out = floats(call_.out),
+                                            .residual = floats(residual_),
+                                            .y = floats(y),
+                                            .place = groups.place,
+                                            .weights = call_.weights.data(),
+                                            .rows = rows(),
+                                            .columns = hidden(),
+                                            .k = per_row()});
+  }
+
+  /// Which rows chose an expert is unknown to the host, so all experts see all rows. Only for formats without
+  /// a tiled form, as tests have them.
+  void run_plain() const {
+    choose();
+    Tensor x = in_.x;
+    if (in_.norm) {
+      x = arena_.floats(in_.x.shape);
+      rms_norm(stream_, x, in_.x, in_.gain, in_.eps);
+    }
+    const Tensor gated = floats_of(rows(), width());
+    const Tensor y = arena_.floats(x.shape);
+    const Tensor sum = arena_.floats(x.shape);
+    kernels::scale_cuda(device_, floats(sum), floats(x), 0.0F, static_cast<std::size_t>(x.element_count()));
+    for (std::size_t e = 0; e < call_.gate.size(); ++e) {
+      gated_linear(stream_, gated, call_.gate[e], call_.up[e], x, call_.activation);
+      const LinearCall last{y, &call_.down[e]};
+      linear(stream_, {&last, 1}, gated);
+      kernels::add_chosen_cuda(device_, {.out = floats(sum),
+                                         .y = floats(y),
+                                         .experts = call_.experts.data(),
+                                         .weights = call_.weights.data(),
+                                         .rows = rows(),
+                                         .columns = hidden(),
+                                         .k = per_row(),
+                                         .expert = static_cast<std::int32_t>(e)});
+    }
+    if (residual_.data != nullptr)
+      add(stream_, call_.out, residual_, sum);
+    else
+      copy(stream_, call_.out, sum);
+  }
+
+  Stream& stream_;
+  CudaDevice& device_;
+  Arena& arena_;
+  const ExpertsCall& call_;
+  const ProductInput& in_;
+  const Tensor& residual_;
+  const kernels::RouteCudaArgs* routing_;
+};
+
+void check_experts(const ExpertsCall& call) {
+  check_shape(call.out.shape == call.x.shape && call.down.front().rows() == call.x.columns() &&
+                  call.gate.size() <= kMostExperts,
+              "experts", call.out);
+}
 
 }  // namespace
 
 void route(Stream& stream, const RouteCall& call) {
   const Tensor& logits = call.logits;
   check_shape(call.experts.size() == logits.rows() * call.k && call.weights.size() == call.experts.size() &&
-                  call.k <= kMostChosen,
+                  call.k < kernels::kMostChosen,
               "route", logits);
   kernels::route_cuda(stream.cuda(), {.experts = call.experts.data(),
                                       .weights = call.weights.data(),
@@ -91,79 +246,37 @@ void route(Stream& stream, const RouteCall& call) {
 }
 
 void experts(Stream& stream, Arena& arena, const ExpertsCall& call) {
-  check_shape(call.out.shape == call.x.shape && call.down.front().rows() == call.x.columns() &&
-                  call.gate.size() <= kMostExperts,
-              "experts", call.out);
-  CudaDevice& device = stream.cuda();
+  check_experts(call);
   const ArenaScope scope(arena);
-  const Routed routed = group(device, arena, call);
-  if (call.gate.front().tiled() == nullptr) return run_plain(stream, arena, routed);
-  const std::size_t hidden = call.x.columns();
-  const std::size_t width = call.gate.front().rows();
-  const auto places = static_cast<std::int64_t>(routed.places);
-  const Tensor gated = arena.floats({places, static_cast<std::int64_t>(width)});
-  const Tensor y = arena.floats({places, static_cast<std::int64_t>(hidden)});
-  const std::size_t average = routed.groups.pairs / routed.rows().most;
-  const bool turned = kernels::takes_turned_rows(device, call.gate.front().tiled()->view(), average);
-  const unsigned parts = call.gate.front().tiled()->view().parts();
-  const kernels::SplitRows x =
-      kernels::place_split(arena.allocate(kernels::split_bytes(routed.places, hidden, parts)), routed.places,
-                           hidden, parts, turned);
-  kernels::split_rows_cuda(device,
-                           {.to = x,
-                            .from = {.x = floats(call.x), .columns = static_cast<std::uint32_t>(hidden)},
-                            .rows = routed.groups.pairs,
-                            .place = routed.groups.place,
-                            .per_row = routed.per_row});
-  if (average < kernels::kLargeTileRows) {
-    multiply(device, routed, call.gate, call.up, x, floats(gated));
-  } else {
-    const Tensor ups = arena.floats(gated.shape);
-    multiply(device, routed, call.gate, {}, x, floats(gated));
-    multiply(device, routed, call.up, {}, x, floats(ups));
-    gated_activation(stream, gated, gated, ups, call.activation);
-  }
-  const kernels::SplitRows inner = kernels::place_split(
-      arena.allocate(kernels::split_bytes(routed.places, width, parts)), routed.places, width, parts, turned);
-  kernels::split_rows_cuda(device,
-                           {.to = inner,
-                            .from = {.x = floats(gated), .columns = static_cast<std::uint32_t>(width)},
-                            .rows = routed.places});
-  multiply(device, routed, call.down, {}, inner, floats(y));
-  kernels::combine_experts_cuda(device, {.out = floats(call.out),
-                                         .y = floats(y),
-                                         .place = routed.groups.place,
-                                         .weights = call.weights.data(),
-                                         .rows = call.x.rows(),
-                                         .columns = hidden,
-                                         .k = routed.per_row});
+  ExpertRows(stream, arena, call, {.x = call.x}, {}, nullptr).run();
 }
 
-namespace {
-
-void run_plain(Stream& stream, Arena& arena, const Routed& routed) {
-  const ExpertsCall& call = routed.call;
-  CudaDevice& device = stream.cuda();
-  const auto rows = static_cast<std::int64_t>(call.x.rows());
-  const auto width = static_cast<std::int64_t>(call.gate.front().rows());
-  const Tensor gated = arena.floats({rows, width});
-  const Tensor y = arena.floats(call.x.shape);
-  kernels::scale_cuda(device, floats(call.out), floats(call.x), 0.0F,
-                      static_cast<std::size_t>(call.x.element_count()));
-  for (std::size_t e = 0; e < call.gate.size(); ++e) {
-    gated_linear(stream, gated, call.gate[e], call.up[e], call.x, call.activation);
-    const LinearCall last{y, &call.down[e]};
-    linear(stream, {&last, 1}, gated);
-    kernels::add_chosen_cuda(device, {.out = floats(call.out),
-                                      .y = floats(y),
-                                      .experts = call.experts.data(),
-                                      .weights = call.weights.data(),
-                                      .rows = call.x.rows(),
-                                      .columns = call.x.columns(),
-                                      .k = routed.per_row,
-                                      .expert = static_cast<std::int32_t>(e)});
-  }
+void routed_experts(Stream& stream, Arena& arena, const RoutedExpertsCall& call) {
+  const ArenaScope scope(arena);
+  const Tensor& logits = call.logits;
+  kernels::RouteCudaArgs routing = {.logits = floats(logits),
+                                    .expert_scale = floats(call.expert_scale),
+                                    .shared_gate = floats(call.shared_gate),
+                                    .rows = logits.rows(),
+                                    .n_experts = logits.columns(),
+                                    .k = call.k};
+  check_shape(call.k < kernels::kMostChosen &&
+                  call.gate.size() == logits.columns() + (routing.per_row() - call.k) &&
+                  logits.rows() == call.in.x.rows(),
+              "routed experts", logits);
+  const std::size_t pairs = routing.rows * routing.per_row();
+  routing.experts = allocate<std::int32_t>(arena, pairs);
+  routing.weights = allocate<float>(arena, pairs);
+  const ExpertsCall chosen = {.out = call.out,
+                              .x = call.in.x,
+                              .experts = {routing.experts, pairs},
+                              .weights = {routing.weights, pairs},
+                              .gate = call.gate,
+                              .up = call.up,
+                              .down = call.down,
+                              .activation = call.activation};
+  check_experts(chosen);
+  ExpertRows(stream, arena, chosen, call.in, call.residual, &routing).run();
 }
 
-}  // namespace
 }  // namespace lanner::device::cuda

@@ -48,6 +48,7 @@ void add_norm(Stream&, const Tensor& out, const Tensor& x, const Tensor& y, cons
 void attention_heads(Stream&, const AttentionHeads& heads);
 bool can_mix(std::size_t rows, std::size_t taps);
 void delta_mix(Stream&, std::span<const DeltaMixCall> calls, const DeltaMixWeights& weights);
+void routed_experts(Stream&, Arena&, const RoutedExpertsCall& call);
 
 /// The elements of a float tensor in the GPU's memory.
 inline float* floats(const Tensor& x) { return static_cast<float*>(x.data); }

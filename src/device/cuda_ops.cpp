@@ -22,7 +22,8 @@ constexpr FusedOps kFused = {.linear = cuda::linear_added,
                              .add_norm = cuda::add_norm,
                              .attention_heads = cuda::attention_heads,
                              .can_mix = cuda::can_mix,
-                             .delta_mix = cuda::delta_mix};
+                             .delta_mix = cuda::delta_mix,
+                             .routed_experts = cuda::routed_experts};
 
 struct OpenCard {
   std::string name;

@@ -60,6 +60,22 @@ struct DeltaMixWeights {
   float query_scale = 1;
 };
 
+/// Routed experts over `in` [T, D], as RouteCall and ExpertsCall say; with a shared gate the last of the
+/// matrices are one more expert's, which all rows take.
+struct RoutedExpertsCall {
+  Tensor out;            ///< [T, D]
+  Tensor residual = {};  ///< [T, D], added, where it is set
+  ProductInput in;
+  Tensor logits;             ///< [T, E]
+  Tensor expert_scale = {};  ///< [E] or empty
+  Tensor shared_gate = {};   ///< [T, 1], whose sigmoid weighs the last expert; or empty
+  std::size_t k = 0;
+  std::span<const Matrix> gate;  ///< E of [F, D]
+  std::span<const Matrix> up;    ///< E of [F, D]
+  std::span<const Matrix> down;  ///< E of [D, F]
+  GatedActivation activation = GatedActivation::kSilu;
+};
+
 /// What a device computes in one go that layers otherwise put together from the operations of Ops, to the
 /// same bits for any number of rows.
 struct FusedOps {
@@ -77,6 +93,7 @@ struct FusedOps {
   /// Convolution, history, norms, gates, delta rule, gated norm; beta and log_decay of the calls hold the
   /// projections b and a before. Every sequence's rows stay in its open chunk.
   void (*delta_mix)(Stream&, std::span<const DeltaMixCall> calls, const DeltaMixWeights& weights);
+  void (*routed_experts)(Stream&, Arena&, const RoutedExpertsCall& call);
 };
 
 }  // namespace lanner::device

@@ -31,4 +31,33 @@ Tensor Experts::operator()(Step& step, const Tensor& x, const Routing& routing) 
   return out;
 }
 
+Experts Experts::joined_by(const FeedForward& shared) const {
+  const auto alike = [](const device::Matrix& a, const device::Matrix& b) {
+    return a.view().spec == b.view().spec && a.rows() == b.rows() && a.columns() == b.columns();
+  };
+  if (!alike(gate.front(), shared.gate.weight()) || !alike(up.front(), shared.up.weight()) ||
+      !alike(down.front(), shared.down.weight()) || activation != shared.activation)
+    return {};
+  Experts all = *this;
+  all.gate.push_back(shared.gate.weight());
+  all.up.push_back(shared.up.weight());
+  all.down.push_back(shared.down.weight());
+  return all;
+}
+
+void Experts::run_fused(Step& step, const Tensor& out, const Normed& in, const Routed& routed) const {
+  step.ops.fused->routed_experts(step.stream, step.arena,
+                                 {.out = out,
+                                  .residual = routed.residual,
+                                  .in = in.input(),
+                                  .logits = routed.logits,
+                                  .expert_scale = routed.expert_scale,
+                                  .shared_gate = routed.shared_gate,
+                                  .k = routed.k,
+                                  .gate = gate,
+                                  .up = up,
+                                  .down = down,
+                                  .activation = activation});
+}
+
 }  // namespace lanner::layers

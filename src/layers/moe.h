@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "device/matrix.h"
+#include "layers/feed_forward.h"
+#include "layers/linear.h"
 #include "layers/step.h"
 
 namespace lanner::layers {
@@ -29,9 +31,23 @@ struct Experts {
   std::vector<device::Matrix> down;  ///< E of [D, F]
   device::GatedActivation activation = device::GatedActivation::kSilu;
 
+  /// These and one more, where it has the same shapes and formats; else none.
+  Experts joined_by(const FeedForward& shared) const;
+
   /// sum over a row's experts of weight * down( act(gate x) * up x ), in ascending expert order. x [T, D] →
   /// [T, D]
   Tensor operator()(Step& step, const Tensor& x, const Routing& routing) const;
+
+  /// The same of a device with fused operations: for norm(x), routed by logits [T, E]; see
+  /// device::RoutedExpertsCall.
+  struct Routed {
+    Tensor logits;
+    std::size_t k = 0;
+    Tensor expert_scale = {};
+    Tensor shared_gate = {};
+    Tensor residual = {};
+  };
+  void run_fused(Step& step, const Tensor& out, const Normed& in, const Routed& routed) const;
 };
 
 }  // namespace lanner::layers

@@ -46,6 +46,8 @@ class WeightLoader {
 
   /// True when the text model has a tensor of this canonical name ("layers.0.mlp.experts.gate_up_proj").
   bool has(std::string_view name) const { return find(name) != nullptr; }
+  /// True when the target computes layers with fused operations.
+  bool fuses() const { return target_.ops.fused != nullptr; }
   /// The raw tensor, or nullptr. Does not count as use.
   const io::TensorEntry* find(std::string_view name) const;
 

@@ -317,4 +317,135 @@ TEST_CASE("cuda: routed experts agree with the reference") {
     }
 }
 
+TEST_CASE("cuda: rows of wide matrices have the same bits alone and together, with a gate and without") {
+  DevicePair pair;
+  constexpr std::int64_t kOutputs = 8704;  // enough for blocks with whole sums
+  for (device::Compute compute : {device::Compute::kExact, device::Compute::kHalf}) {
+    CAPTURE(name(compute));
+    const WeightSpec spec = {WeightFormat::kAffine, DType::kBF16, 4, 64};
+    const WeightTwin gate(pair, spec, kOutputs, 640, 1, compute);
+    const WeightTwin up(pair, spec, kOutputs, 640, 11, compute);
+    const ArenaScope host_scope(pair.host_arena());
+    const ArenaScope scope(pair.arena());
+    const auto x = pair.twin({150, 640}, 5);
+    const auto run = [&](std::int64_t rows) {
+      const Tensor in = x.cuda.slice(0, rows);
+      const auto plain = pair.empty({rows, kOutputs});
+      const auto gated = pair.empty({rows, kOutputs});
+      const LinearCall call{plain.cuda, &gate.cuda()};
+      pair.cuda().linear(pair.stream(), {&call, 1}, in);
+      pair.cuda().gated_linear(pair.stream(), gated.cuda, gate.cuda(), up.cuda(), in, GatedActivation::kSilu);
+      auto values = pair.result(plain.cuda.slice(0, 1));
+      const auto more = pair.result(gated.cuda.slice(0, 1));
+      values.insert(values.end(), more.begin(), more.end());
+      return values;
+    };
+    const auto want = run(1);
+    for (std::int64_t rows : {8, 9, 32, 33, 64, 65, 150}) {
+      CAPTURE(rows);
+      CHECK(run(rows) == want);
+    }
+  }
+}
+
+namespace {
+
+/// Experts of one shape in both memories, and a call's inputs.
+struct ExpertTwins {
+  std::vector<WeightTwin> twins;
+  std::vector<Matrix> host[3];
+  std::vector<Matrix> cuda[3];
+
+  ExpertTwins(DevicePair& pair, const WeightSpec& spec, std::size_t count, std::size_t hidden,
+              std::size_t width, device::Compute compute) {
+    for (std::size_t e = 0; e < count; ++e) {
+      twins.emplace_back(pair, spec, width, hidden, 10 * e + 1, compute);
+      twins.emplace_back(pair, spec, width, hidden, 10 * e + 2, compute);
+      twins.emplace_back(pair, spec, hidden, width, 10 * e + 3, compute);
+    }
+    for (std::size_t i = 0; i < twins.size(); ++i) {
+      host[i % 3].push_back(twins[i].host());
+      cuda[i % 3].push_back(twins[i].cuda());
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("cuda: normed rows through routed experts and a shared one: as the reference, same bits together") {
+  DevicePair pair;
+  constexpr std::size_t kExperts = 12;
+  constexpr std::size_t kChosen = 3;
+  constexpr std::int64_t kHidden = 192;
+  for (device::Compute compute : {device::Compute::kExact, device::Compute::kHalf})
+    for (const WeightSpec& spec : {WeightSpec{WeightFormat::kAffine, DType::kBF16, 4, 64},
+                                   WeightSpec{WeightFormat::kAffine, DType::kF16, 8, 32},
+                                   WeightSpec{WeightFormat::kDense, DType::kF32, 32, 0}}) {
+      CAPTURE(name(compute));
+      CAPTURE(spec.bits);
+      const ExpertTwins w(pair, spec, kExperts + 1, kHidden, 128, compute);
+      const ArenaScope host_scope(pair.host_arena());
+      const ArenaScope scope(pair.arena());
+      constexpr std::int64_t kRows = 400;
+      const auto logits = pair.twin({kRows, kExperts}, 77);
+      const auto shared = pair.twin({kRows, 1}, 76);
+      const auto x = pair.twin({kRows, kHidden}, 79);
+      const auto gain = pair.twin({kHidden}, 80);
+      for (float& g : gain.host.floats()) g *= 0.1F;
+      pair.upload(gain);
+      const auto residual = pair.twin({kRows, kHidden}, 81);
+      const auto run = [&](std::int64_t rows) {
+        const auto out = pair.empty({rows, kHidden});
+        pair.cuda().fused->routed_experts(
+            pair.stream(), pair.arena(),
+            {.out = out.cuda,
+             .residual = residual.cuda.slice(0, rows),
+             .in = {.x = x.cuda.slice(0, rows), .norm = true, .gain = gain.cuda, .eps = 1e-6F},
+             .logits = logits.cuda.slice(0, rows),
+             .shared_gate = shared.cuda.slice(0, rows),
+             .k = kChosen,
+             .gate = w.cuda[0],
+             .up = w.cuda[1],
+             .down = w.cuda[2]});
+        return out;
+      };
+      const auto whole = run(kRows);
+      const auto& ops = pair.reference();
+      auto& stream = pair.reference_stream();
+      auto& arena = pair.host_arena();
+      const Tensor normed = arena.floats(x.host.shape);
+      ops.rms_norm(stream, normed, x.host, gain.host, 1e-6F);
+      constexpr std::size_t kPairs = kRows * kChosen;
+      const std::span<std::int32_t> ids(static_cast<std::int32_t*>(arena.allocate(kPairs * 4)), kPairs);
+      const std::span<float> weights(static_cast<float*>(arena.allocate(kPairs * 4)), kPairs);
+      ops.route(
+          stream,
+          {.experts = ids, .weights = weights, .logits = logits.host, .expert_scale = {}, .k = kChosen});
+      ops.experts(stream, arena,
+                  {.out = whole.host,
+                   .x = normed,
+                   .experts = ids,
+                   .weights = weights,
+                   .gate = std::span(w.host[0]).first(kExperts),
+                   .up = std::span(w.host[1]).first(kExperts),
+                   .down = std::span(w.host[2]).first(kExperts)});
+      const Tensor inner = arena.floats({kRows, 128});
+      const Tensor own = arena.floats(x.host.shape);
+      ops.gated_linear(stream, inner, w.host[0].back(), w.host[1].back(), normed, GatedActivation::kSilu);
+      const LinearCall down{own, &w.host[2].back()};
+      ops.linear(stream, {&down, 1}, inner);
+      ops.gate_rows(stream, own, own, shared.host);
+      ops.add(stream, whole.host, whole.host, own);
+      ops.add(stream, whole.host, whole.host, residual.host);
+      const bool half = compute == device::Compute::kHalf && w.cuda[0].front().tiled() != nullptr;
+      CHECK(pair.error(whole) <= (half ? 16 * kHalfTolerance : 64 * tolerance(kHidden)));
+      const auto want = pair.result(whole.cuda);
+      for (std::int64_t rows : {1, 2, 8, 9, 20, 64}) {
+        CAPTURE(rows);
+        const auto got = pair.result(run(rows).cuda);
+        CHECK(std::equal(got.begin(), got.end(), want.begin()));
+      }
+    }
+}
+
 }  // namespace lanner::test

@@ -123,10 +123,10 @@ __global__ void __launch_bounds__(kPairThreads)
   }
 }
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kThreads = 512;
 constexpr unsigned kColumns = 32;                         // value elements of a block: a lane each
-constexpr unsigned kRows = kChunk / (kThreads / 32);      // of a warp: 8
-constexpr unsigned kFolded = kMostDim / (kThreads / 32);  // key elements that a warp folds: 16
+constexpr unsigned kRows = kChunk / (kThreads / 32);      // of a warp: 4
+constexpr unsigned kFolded = kMostDim / (kThreads / 32);  // key elements that a warp folds: 8
 
 struct RunShared {
   float state[kMostDim][kColumns];
@@ -379,7 +379,7 @@ class Run {
     }
   }
 
-  /// The state after the chunk; a warp owns 16 key elements.
+  /// The state after the chunk; a warp owns kFolded key elements.
   __device__ void fold(unsigned chunk) {
     const unsigned lane = threadIdx.x % 32;
     const unsigned first = threadIdx.x / 32 * kFolded;

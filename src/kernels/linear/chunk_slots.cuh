@@ -62,9 +62,10 @@ class ChunkSlots {
   static constexpr std::size_t kBytes =
       std::size_t{kAhead} * kThreads * (kVectors * sizeof(uint4) + kEntries * sizeof(uint2));
 
-  __device__ explicit ChunkSlots(uint4* memory)
-      : codes_(memory + threadIdx.x),
-        entries_(reinterpret_cast<uint2*>(memory + kAhead * kVectors * kThreads) + threadIdx.x) {}
+  /// For thread `thread` of the kThreads that share the memory.
+  __device__ explicit ChunkSlots(uint4* memory, unsigned thread = threadIdx.x)
+      : codes_(memory + thread),
+        entries_(reinterpret_cast<uint2*>(memory + kAhead * kVectors * kThreads) + thread) {}
 
   /// Asks for the first chunks of a slice of `count`.
   __device__ void start(const Source& from, unsigned count) {
@@ -99,7 +100,7 @@ class ChunkSlots {
     }
   }
 
- private:
+  /// Asks for chunk c of a slice, to slot i; a commit must follow.
   __device__ void ask(const Source& from, unsigned i, unsigned c) {
 #pragma unroll
     for (unsigned v = 0; v < kVectors; ++v)
@@ -111,7 +112,7 @@ class ChunkSlots {
     }
   }
 
-  /// Waits for the oldest.
+  /// Waits for the oldest of kAhead, which stands in slot i.
   __device__ ThisChunk take(unsigned i) {
     wait_copies<kAhead - 1>();
     ThisChunk chunk;
@@ -124,6 +125,7 @@ class ChunkSlots {
     return chunk;
   }
 
+ private:
   uint4* codes_;
   uint2* entries_;
 };

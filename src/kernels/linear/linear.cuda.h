@@ -71,18 +71,18 @@ struct SplitRows {
   std::uint32_t units = 0;
   std::uint32_t row_tiles = 0;
   bool turned =
-      false;  ///< high is [units, 2 steps, row tiles of 8, 2 halves, 8 rows, 8 inputs], for warpgroups
+      false;  ///< high is [chunks of 64, row tiles of 8, 4 steps, 2 halves, 8 rows, 8 inputs], for warpgroups
 };
 /// Bytes that split rows take, all parts together.
 std::size_t split_bytes(std::size_t rows, std::size_t columns, unsigned parts);
 /// Lays the parts out in `memory`.
 SplitRows place_split(void* memory, std::size_t rows, std::size_t columns, unsigned parts,
                       bool turned = false);
-/// Fills them from `from`. With `place`, pair p of `pairs` takes row p / per_row of x to row place[p].
+/// Fills them from `from`. With `place`, row t of x goes to the rows place[t * per_row + j].
 struct SplitRowsCudaArgs {
   SplitRows to;
   RowInputCuda from;
-  std::size_t rows = 0;  ///< or pairs
+  std::size_t rows = 0;
   const std::uint32_t* place = nullptr;
   std::uint32_t per_row = 1;
 };
@@ -93,16 +93,39 @@ inline constexpr std::size_t kMaxProducts = 8;
 /// What happens to two products before they are written.
 enum class ProductGate : std::uint8_t { kNone, kGelu, kSilu };
 
-/// Rows that go through one of several weights, as group_pairs_cuda() arranged them. All in device memory.
+/// Neighbouring rows of a product that go through the same weight.
+struct ExpertTile {
+  std::uint32_t expert = 0;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+/// Rows of one ExpertTile at most: of small tiles, of large ones, and of large ones by warpgroups.
+inline constexpr std::uint32_t kExpertTileRows = 8;
+inline constexpr std::uint32_t kLargeExpertTileRows = 128;
+inline constexpr std::uint32_t kWarpgroupTileRows = 64;
+
+/// Rows that go through one of several weights: those of the tiles, or row p through weight chosen[p]. All in
+/// device memory.
 struct ExpertRowsCuda {
-  const TiledWeight* first = nullptr;   ///< [experts]
-  const TiledWeight* second = nullptr;  ///< [experts], for a gated product
-  const std::uint32_t* begin = nullptr;
-  const std::uint32_t* counts = nullptr;
-  const std::uint32_t* active = nullptr;
-  std::uint32_t experts = 0;
-  std::uint32_t most = 0;   ///< experts that can have rows at most
-  std::uint32_t pairs = 0;  ///< rows in all
+  const TiledWeight* first = nullptr;     ///< [experts]
+  const TiledWeight* second = nullptr;    ///< [experts], for a gated product
+  const ExpertTile* tiles = nullptr;      ///< as group_pairs_cuda() arranged them, or nullptr
+  const std::uint32_t* used = nullptr;    ///< how many tiles there are
+  const std::int32_t* chosen = nullptr;   ///< without tiles
+  const std::uint32_t* source = nullptr;  ///< the split row of each row; nullptr: row / per_row
+  std::uint32_t per_row = 1;
+  std::uint32_t most = 0;  ///< tiles, or rows without them, at most; 0: no experts
+
+#ifdef __CUDACC__
+  __device__ unsigned used_tiles() const { return tiles == nullptr ? most : *used; }
+  __device__ ExpertTile tile(unsigned at) const {
+    return tiles == nullptr ? ExpertTile{std::uint32_t(chosen[at]), at, 1} : tiles[at];
+  }
+  __device__ unsigned source_of(unsigned row) const {
+    return source == nullptr ? row / per_row : source[row];
+  }
+#endif
 };
 
 /// out_i [rows, w_i.rows] = x w_iᵀ (+ residual_i) for up to kMaxProducts weights of one code and group; or,
@@ -121,17 +144,40 @@ struct TiledProductCudaArgs {
   std::uint32_t rows = 0;
   SplitRows x = {};
   RowInputCuda input = {};      ///< in place of x where forms_rows()
-  ExpertRowsCuda experts = {};  ///< experts.experts > 0: w[0] (and w[1]) of any expert give the shape only
+  ExpertRowsCuda experts = {};  ///< experts.most > 0: w[0] (and w[1]) of any expert give the shape only
 };
 void tiled_product_cuda(CudaQueue& queue, const TiledProductCudaArgs& args);
+/// The same with experts, whose tiles hold kExpertTileRows or kLargeExpertTileRows rows: by `large`. In large
+/// tiles a row is its own source, and gates are for turned rows alone.
+void expert_product_cuda(CudaQueue& queue, const TiledProductCudaArgs& args, bool large);
 
-/// True when the product of `rows` rows, on average per expert if there are experts, takes turned rows.
-bool takes_turned_rows(const CudaQueue& queue, const TiledWeight& w, std::size_t rows);
+/// True when the product takes turned rows; decided by shapes and rows.
+bool takes_turned_rows(const CudaQueue& queue, const TiledProductCudaArgs& args);
+
+/// A row's experts, one after the other, and their weighted sum:
+/// out[t] = residual[t] + sum_j weights[t, j] * down_e x[t * per_row + j], e = experts[t, j], j ascending; to
+/// the bits of products and combine_experts_cuda(). For few rows, right after the product that filled x: the
+/// kernel ahead must have waited for the one that chose the experts.
+struct JoinExpertsCudaArgs {
+  float* out = nullptr;
+  const float* residual = nullptr;  ///< nullptr: none
+  const float* gated = nullptr;     ///< x [rows * per_row, columns]
+  const TiledWeight* down = nullptr;
+  TiledWeight shape = {};  ///< of any of them
+  const std::int32_t* experts = nullptr;
+  const float* weights = nullptr;
+  std::uint32_t rows = 0;
+  std::uint32_t per_row = 0;  ///< at most kMostChosen
+};
+void join_experts_cuda(CudaQueue& queue, const JoinExpertsCudaArgs& args);
+
+/// Experts of a row at most.
+inline constexpr std::uint32_t kMostChosen = 33;
 
 /// True when the product norms and splits its few rows by itself; decided by shapes and rows.
 bool forms_rows(const TiledProductCudaArgs& args);
 
-/// Rows from which tiled_product_cuda() takes the large tile, where a gate is not supported.
+/// Rows from which tiled_product_cuda() takes the large tile, where a gate is supported for turned rows only.
 inline constexpr std::size_t kLargeTileRows = 65;
 
 /// out [rows, w.rows] = x wᵀ for any format, without tensor cores: lane k mod 32 sums its products by FMA,

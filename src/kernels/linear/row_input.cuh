@@ -7,7 +7,7 @@
 
 namespace lanner::kernels {
 
-/// Threads of every block that prepares rows.
+/// Threads whose sums, in their order, a row's sum of squares is made of.
 inline constexpr unsigned kRowThreads = 512;
 
 /// Exponent that brings the row's largest magnitude into [2^13, 2^14).
@@ -59,10 +59,10 @@ __device__ inline OctetParts split_octet(const Octet& octet, float factor, bool 
   return {{high[0], high[1], high[2], high[3]}, {low[0], low[1], low[2], low[3]}, sum};
 }
 
-/// Octets of a row that a thread keeps in registers, and gains that can be asked for ahead of time.
-inline constexpr unsigned kHeldOctets = 5;
+/// Gains that a thread can ask for ahead of time.
 inline constexpr unsigned kHeldGains = 2;
 
+template <unsigned kThreads>
 struct HeldGains {
   Octet gains[kHeldGains];
 
@@ -70,7 +70,7 @@ struct HeldGains {
   __device__ explicit HeldGains(const RowInputCuda& in) {
 #pragma unroll
     for (unsigned j = 0; j < kHeldGains; ++j) {
-      const unsigned octet = threadIdx.x + j * kRowThreads;
+      const unsigned octet = threadIdx.x + j * kThreads;
 #pragma unroll
       for (unsigned i = 0; i < 8; ++i) gains[j].v[i] = 1;
       if (in.norm && in.gain != nullptr && octet < in.columns / 8)
@@ -79,11 +79,16 @@ struct HeldGains {
   }
 };
 
-/// Sum of one value and largest of another over a block of kRowThreads threads; `shared` holds 32 float2.
-__device__ inline float2 block_sum_and_max(float sum, float largest, float2* shared) {
-  sum = warp_sum(sum);
+/// Sum of one kind of values and largest of another over a block that stands for kRowThreads threads: value s
+/// of a thread is that of thread s * kThreads + its own. `shared` holds 32 float2.
+template <unsigned kThreads, unsigned kSets>
+__device__ inline float2 block_sum_and_max(const float (&sums)[kSets], float largest, float2* shared) {
   largest = warp_max(largest);
-  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = {sum, largest};
+#pragma unroll
+  for (unsigned s = 0; s < kSets; ++s) {
+    const float sum = warp_sum(sums[s]);
+    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32 + s * (kThreads / 32)] = {sum, largest};
+  }
   __syncthreads();
   const float2 part = threadIdx.x % 32 < kRowThreads / 32 ? shared[threadIdx.x % 32] : float2{0.0F, 0.0F};
   const float2 both = {warp_sum(part.x), warp_max(part.y)};
@@ -91,22 +96,27 @@ __device__ inline float2 block_sum_and_max(float sum, float largest, float2* sha
   return both;
 }
 
-/// Norms and splits one row with a block of kRowThreads threads; store(octet, parts) takes every octet of
-/// `units` units, those beyond the columns as zeros. Returns the factor that undoes the row's scaling.
-template <typename Store>
-__device__ inline float prepare_row(const RowInputCuda& in, const HeldGains& held_gains, std::size_t row,
-                                    unsigned units, bool two_parts, float2* shared, Store&& store) {
+/// Norms and splits one row with a block of kThreads threads, to the same bits for any number that divides
+/// kRowThreads; store(octet, parts) takes every octet of `units` units, those beyond the columns as zeros.
+/// Returns the factor that undoes the row's scaling.
+template <unsigned kThreads, typename Store>
+__device__ inline float prepare_row(const RowInputCuda& in, const HeldGains<kThreads>& held_gains,
+                                    std::size_t row, unsigned units, bool two_parts, float2* shared,
+                                    Store&& store) {
+  constexpr unsigned kSets = kRowThreads / kThreads;
+  constexpr unsigned kHeld = kSets == 1 ? 5 : 2 * kSets;  // octets of a row that a thread keeps in registers
+  static_assert(kHeld % kSets == 0);
   const float* x = in.x + row * in.columns;
   const unsigned filled = in.columns / 8;
   const bool has_gain = in.norm && in.gain != nullptr;
-  Octet held[kHeldOctets] = {};
-  float squares = 0;
+  Octet held[kHeld] = {};
+  float squares[kSets] = {};
   float largest = 0;
   // Largest before the norm's scale, which is the same for all.
-  const auto take = [&](Octet& o, const Octet& gain) {
+  const auto take = [&](Octet& o, const Octet& gain, float& sum) {
 #pragma unroll
     for (unsigned i = 0; i < 8; ++i) {
-      squares = fmaf(o.v[i], o.v[i], squares);
+      sum = fmaf(o.v[i], o.v[i], sum);
       o.v[i] *= gain.v[i];
       largest = fmaxf(largest, fabsf(o.v[i]));
     }
@@ -119,19 +129,25 @@ __device__ inline float prepare_row(const RowInputCuda& in, const HeldGains& hel
     return gain;
   };
 #pragma unroll
-  for (unsigned j = 0; j < kHeldOctets; ++j) {
-    const unsigned octet = threadIdx.x + j * kRowThreads;
+  for (unsigned j = 0; j < kHeld; ++j) {
+    const unsigned octet = threadIdx.x + j * kThreads;
     if (octet < filled) held[j] = Octet::load(x + octet * 8);
   }
 #pragma unroll
-  for (unsigned j = 0; j < kHeldOctets; ++j)
+  for (unsigned j = 0; j < kHeld; ++j)
     take(held[j],
-         j < kHeldGains ? held_gains.gains[j < kHeldGains ? j : 0] : rest(threadIdx.x + j * kRowThreads));
-  for (unsigned octet = threadIdx.x + kHeldOctets * kRowThreads; octet < filled; octet += kRowThreads) {
-    Octet o = Octet::load(x + octet * 8);
-    take(o, rest(octet));
+         j < kHeldGains ? held_gains.gains[j < kHeldGains ? j : 0] : rest(threadIdx.x + j * kThreads),
+         squares[j % kSets]);
+  for (unsigned first = kHeld * kThreads; first < filled; first += kRowThreads) {
+#pragma unroll
+    for (unsigned s = 0; s < kSets; ++s) {
+      const unsigned octet = first + s * kThreads + threadIdx.x;
+      if (octet >= filled) break;
+      Octet o = Octet::load(x + octet * 8);
+      take(o, rest(octet), squares[s]);
+    }
   }
-  const float2 both = block_sum_and_max(squares, largest, shared);
+  const float2 both = block_sum_and_max<kThreads>(squares, largest, shared);
   const float scale = in.norm ? 1.0F / sqrtf(both.x / float(in.columns) + in.eps) : 1.0F;
   const int shift = row_shift(both.y * scale);
   const float factor = ldexpf(1.0F, shift);
@@ -141,11 +157,11 @@ __device__ inline float prepare_row(const RowInputCuda& in, const HeldGains& hel
     store(octet, split_octet(o, factor, two_parts));
   };
 #pragma unroll
-  for (unsigned j = 0; j < kHeldOctets; ++j) {
-    const unsigned octet = threadIdx.x + j * kRowThreads;
+  for (unsigned j = 0; j < kHeld; ++j) {
+    const unsigned octet = threadIdx.x + j * kThreads;
     if (octet < units * 4) finish(held[j], octet);
   }
-  for (unsigned octet = threadIdx.x + kHeldOctets * kRowThreads; octet < units * 4; octet += kRowThreads) {
+  for (unsigned octet = threadIdx.x + kHeld * kThreads; octet < units * 4; octet += kThreads) {
     Octet o = {};
     if (octet < filled) {
       o = Octet::load(x + octet * 8);

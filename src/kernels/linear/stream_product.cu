@@ -82,8 +82,8 @@ struct Inputs {
         width(rows * 4),
         even_rows((rows + 1) / 2 * 2) {}
 
-  __device__ void form(const RowInputCuda& from, const HeldGains& gains, unsigned units, unsigned rows,
-                       float2* shared, float* factors) {
+  __device__ void form(const RowInputCuda& from, const HeldGains<kThreads>& gains, unsigned units,
+                       unsigned rows, float2* shared, float* factors) {
     for (unsigned row = 0; row < rows; ++row) {
       const float factor = prepare_row(from, gains, row, units, low != nullptr, shared,
                                        [&](unsigned octet, const OctetParts& parts) {
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   ChunkSource<kCode, kGroup, kHalf> from = walk.source();
   ChunkSlots<kCode, kGroup, kHalf, kAhead, kThreads> ahead(stream_shared);
   ahead.start(from, count);
-  const HeldGains gains(args.input);
+  const HeldGains<kThreads> gains(args.input);
   wait_for_earlier();
 
   const unsigned rows = args.rows;
@@ -261,7 +261,7 @@ void for_ahead(unsigned count, F&& f) {
 
 bool can_stream(const TiledProductCudaArgs& args) {
   constexpr std::size_t kMostSlotBytes = ChunkSlots<TileCode::kInt4, 32, true, 8, kThreads>::kBytes;
-  if (args.experts.experts > 0 || args.rows > kStreamRows) return false;
+  if (args.experts.most > 0 || args.rows > kStreamRows) return false;
   return input_bytes(args) + kMostSlotBytes <= kMostSharedBytes;
 }
 

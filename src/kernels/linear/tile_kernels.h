@@ -37,17 +37,16 @@ inline constexpr std::size_t kFormedRows = 2;
 void stream_product(CudaQueue& queue, const TiledProductCudaArgs& args);
 /// True when stream_product() takes this many rows: they must fit a block's shared memory.
 bool can_stream(const TiledProductCudaArgs& args);
-/// 128 outputs and 32 rows at a time by 8 blocks, for weights in half precision on cards with clusters. No
-/// experts.
-void cluster_product(CudaQueue& queue, const TiledProductCudaArgs& args);
-bool can_cluster(const CudaQueue& queue, const TiledProductCudaArgs& args);
-/// 16 outputs and up to 64 rows at a time: bound by memory.
+/// Tiles of up to kExpertTileRows rows and 16 outputs, from rows that are not turned: bound by memory.
+void expert_product(CudaQueue& queue, const TiledProductCudaArgs& args);
+/// 16 outputs and up to 64 rows at a time: bound by memory. No experts.
 void narrow_product(CudaQueue& queue, const TiledProductCudaArgs& args);
 /// 128 outputs by 128 rows: bound by arithmetic. One product a launch, no gate; the second for weights in
 /// half precision.
 void wide_product(CudaQueue& queue, const TiledProductCudaArgs& args);
 void wide_half_product(CudaQueue& queue, const TiledProductCudaArgs& args);
-/// The same by warpgroup matrix instructions, from turned rows.
+/// 128 outputs by 32, 64 or 128 turned rows by warpgroup matrix instructions: bound by memory or arithmetic.
+/// All products at once, or a gate.
 void warpgroup_product(CudaQueue& queue, const TiledProductCudaArgs& args);
 
 }  // namespace lanner::kernels

@@ -139,12 +139,6 @@ __device__ float sum_of_slices(const float* shared, unsigned element, unsigned s
   return total;
 }
 
-/// Where a product goes.
-struct ProductOut {
-  float* out;
-  const float* residual;
-};
-
 /// 16 outputs of one product, or of two and their gate, for one range of rows.
 template <TileCode kCode, unsigned kGroup, unsigned kTiles, bool kHalf>
 __device__ void block_product(float* shared, const TiledWeight* const (&weights)[2], ProductGate gate,
@@ -173,32 +167,20 @@ __device__ void block_product(float* shared, const TiledWeight* const (&weights)
                     sum_of_slices<kTiles>(shared + kSlices * kOutputs, element, slices) *
                         (kHalf ? factors[rows.tile * 8 + row] * weights[1]->factors[n] : factor));
     const std::size_t at = (std::size_t{rows.tile} * 8 + row) * width + n;
-    to.out[at] = to.residual == nullptr ? value : to.residual[at] + value;
+    write_result(to, at, value);
   }
   __syncthreads();
 }
 
 // Fast because every warp streams whole runs of codes with several 16-byte loads in flight, and a block walks
-// many tiles, so that its turnover does not count. With experts, blockIdx.y chooses one of those that have
-// rows.
+// many tiles, so that its turnover does not count.
 template <TileCode kCode, unsigned kGroup, unsigned kTiles, bool kHalf>
 __global__ void __launch_bounds__(kThreads) narrow_kernel(const __grid_constant__ TiledProductCudaArgs args) {
   begin_kernel();
   extern __shared__ float shared[];
   const unsigned lane = threadIdx.x % 32;
   const TiledWeight* weights[2] = {&args.w[0], &args.w[1]};
-  unsigned products = args.gate == ProductGate::kNone ? args.count : 1;
-  unsigned begin = 0;
-  unsigned count = args.rows;
-  if (args.experts.experts > 0) {
-    if (blockIdx.y >= args.experts.active[0]) return;
-    const unsigned expert = args.experts.active[1 + blockIdx.y];
-    begin = args.experts.begin[expert];
-    count = args.experts.counts[expert];
-    weights[0] = args.experts.first + expert;
-    weights[1] = args.experts.second + expert;
-    products = 1;
-  }
+  const unsigned products = args.gate == ProductGate::kNone ? args.count : 1;
   unsigned tiles = weights[0]->tiles();
   for (unsigned i = 1; i < products; ++i) tiles += args.w[i].tiles();
   for (unsigned at = blockIdx.x; at < tiles; at += gridDim.x) {
@@ -206,8 +188,8 @@ __global__ void __launch_bounds__(kThreads) narrow_kernel(const __grid_constant_
     unsigned i = 0;
     while (products > 1 && tile >= args.w[i].tiles()) tile -= args.w[i++].tiles();
     if (products > 1) weights[0] = &args.w[i];
-    for (unsigned first = 0; first < count; first += 8 * kTiles) {
-      const RowRange rows = {(begin + first) / 8, min(count - first, 8 * kTiles)};
+    for (unsigned first = 0; first < args.rows; first += 8 * kTiles) {
+      const RowRange rows = {first / 8, min(args.rows - first, 8 * kTiles)};
       block_product<kCode, kGroup, kTiles, kHalf>(shared, weights, args.gate,
                                                   Inputs::global(args.x, rows, lane), args.x.factors,
                                                   {args.out[i], args.residual[i]}, tile, rows);
@@ -219,11 +201,6 @@ template <TileCode kCode, unsigned kGroup, unsigned kTiles, bool kHalf>
 void run(CudaQueue& queue, const TiledProductCudaArgs& args) {
   const std::size_t both = args.gate == ProductGate::kNone ? 1 : 2;
   const std::size_t shared = both * kSlices * 16 * 8 * kTiles * sizeof(float);
-  if (args.experts.experts > 0) {
-    queue.launch(narrow_kernel<kCode, kGroup, kTiles, kHalf>, {args.w[0].tiles(), args.experts.most},
-                 {kThreads, shared}, args);
-    return;
-  }
   std::uint32_t tiles = 0;
   for (unsigned i = 0; i < (both == 2 ? 1 : args.count); ++i) tiles += args.w[i].tiles();
   const auto resident = std::uint32_t(queue.multiprocessors() * (kTiles <= 2 ? 2 : 1));
@@ -233,12 +210,9 @@ void run(CudaQueue& queue, const TiledProductCudaArgs& args) {
 
 template <TileCode kCode, unsigned kGroup, bool kHalf>
 void run_for_rows(CudaQueue& queue, const TiledProductCudaArgs& args) {
-  // Experts: the number of rows of each is known on the device only.
-  const unsigned rows =
-      args.experts.experts > 0 ? (args.experts.pairs + args.experts.most - 1) / args.experts.most : args.rows;
-  if (rows <= 8)
+  if (args.rows <= 8)
     run<kCode, kGroup, 1, kHalf>(queue, args);
-  else if (rows <= 16)
+  else if (args.rows <= 16)
     run<kCode, kGroup, 2, kHalf>(queue, args);
   else
     run<kCode, kGroup, 4, kHalf>(queue, args);

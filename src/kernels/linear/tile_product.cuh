@@ -169,6 +169,35 @@ __device__ inline void end_group(float (&sums)[4], float (&part)[4], const Outpu
 
 __device__ inline float2 add2(const float2& a, const float2& b) { return {a.x + b.x, a.y + b.y}; }
 
+/// The rows that a block of a product works on, and their weight.
+struct BlockRows {
+  const TiledWeight* w;
+  unsigned first;
+  unsigned count;  ///< 0: none
+};
+
+/// The at-th `most` rows of w[0], or those of an expert's tile.
+__device__ inline BlockRows block_rows(const TiledProductCudaArgs& args, unsigned at, unsigned most) {
+  if (args.experts.most == 0) return {args.w, at * most, min(args.rows - at * most, most)};
+  if (at >= *args.experts.used) return {args.w, 0, 0};
+  const ExpertTile tile = args.experts.tiles[at];
+  return {args.experts.first + tile.expert, tile.first, tile.count};
+}
+
+inline std::uint32_t row_blocks(const TiledProductCudaArgs& args, std::size_t most) {
+  return args.experts.most == 0 ? blocks_for(args.rows, most) : args.experts.most;
+}
+
+/// Where a product goes.
+struct ProductOut {
+  float* out;
+  const float* residual;
+};
+
+__device__ inline void write_result(const ProductOut& to, std::size_t at, float value) {
+  to.out[at] = to.residual == nullptr ? value : to.residual[at] + value;
+}
+
 /// gate_value: act(gate) * up.
 __device__ inline float gated(ProductGate gate, float x, float up) {
   const float u = gate == ProductGate::kGelu ? 2.0F * 0.79788456080286536F * (x + 0.044715F * x * x * x) : x;

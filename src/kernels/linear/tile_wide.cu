@@ -172,7 +172,7 @@ __device__ void end_slice(WarpTile& acc, float* total, bool first) {
       }
 }
 
-__device__ void store_totals(float* out, const float* residual, const float* total, const TiledWeight& w,
+__device__ void store_totals(const ProductOut& to, const float* total, const TiledWeight& w,
                              const SplitRows& x, const Place& place) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned column = threadIdx.x / 32 % 2 * 8;
@@ -187,15 +187,14 @@ __device__ void store_totals(float* out, const float* residual, const float* tot
         if (row >= place.rows || n >= w.rows) continue;
         const std::size_t packed = std::size_t{place.row_tile} * 8 + row;
         const float value = total[((m * 8 + t) * 4 + i) * kThreads + threadIdx.x] * x.factors[packed];
-        const std::size_t at = packed * w.rows + n;
-        out[at] = residual == nullptr ? value : residual[at] + value;
+        write_result(to, packed * w.rows + n, value);
       }
 }
 
 // Fast because a code is widened once for 64 rows and inputs come through shared memory, three chunks ahead.
 template <TileCode kCode, unsigned kGroup>
-__device__ void wide_tile(uint4* shared, const TiledWeight w, const SplitRows& x, float* out,
-                          const float* residual, const Place& place) {
+__device__ void wide_tile(uint4* shared, const TiledWeight w, const SplitRows& x, const ProductOut& to,
+                          const Place& place) {
   auto* total = reinterpret_cast<float*>(shared) + kInputBytes / sizeof(float);
   const unsigned lane = threadIdx.x % 32;
   const unsigned row_tiles = (place.rows + 7) / 8;
@@ -223,7 +222,7 @@ __device__ void wide_tile(uint4* shared, const TiledWeight w, const SplitRows& x
     codes = next;
     if ((chunk + 1) % per_slice == 0 || chunk + 1 == w.chunks) end_slice(acc, total, chunk < per_slice);
   }
-  store_totals(out, residual, total, w, x, place);
+  store_totals(to, total, w, x, place);
 }
 
 template <TileCode kCode, unsigned kGroup>
@@ -232,28 +231,15 @@ __global__ void __launch_bounds__(kThreads, 1)
   begin_kernel();
   extern __shared__ uint4 wide_shared[];
   const unsigned tile = blockIdx.x * (kTileOutputs / 16) + threadIdx.x / 64 * 2;
-  const unsigned first = blockIdx.y * kTileRows;
-  const TiledWeight* w = &args.w[0];
-  unsigned begin = 0;
-  unsigned count = args.rows;
-  if (args.experts.experts > 0) {
-    if (blockIdx.z >= args.experts.active[0]) return;
-    const unsigned expert = args.experts.active[1 + blockIdx.z];
-    begin = args.experts.begin[expert];
-    count = args.experts.counts[expert];
-    w = args.experts.first + expert;
-  }
-  if (first >= count) return;
-  wide_tile<kCode, kGroup>(wide_shared, *w, args.x, args.out[0], args.residual[0],
-                           {tile, (begin + first) / 8, min(count - first, kTileRows)});
+  const BlockRows rows = block_rows(args, blockIdx.y, kTileRows);
+  if (rows.count == 0) return;
+  wide_tile<kCode, kGroup>(wide_shared, *rows.w, args.x, {args.out[0], args.residual[0]},
+                           {tile, rows.first / 8, rows.count});
 }
 
 template <TileCode kCode, unsigned kGroup>
 void run(CudaQueue& queue, const TiledProductCudaArgs& args) {
-  const bool experts = args.experts.experts > 0;
-  const Grid grid = {blocks_for(args.w[0].rows, kTileOutputs),
-                     blocks_for(experts ? args.experts.pairs : args.rows, kTileRows),
-                     experts ? args.experts.most : 1U};
+  const Grid grid = {blocks_for(args.w[0].rows, kTileOutputs), row_blocks(args, kTileRows)};
   queue.launch(wide_kernel<kCode, kGroup>, grid, {kThreads, kInputBytes + kTotalBytes}, args);
 }
 

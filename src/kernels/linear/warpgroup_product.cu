@@ -1,259 +1,333 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/cuda/bulk_copy.cuh"
+#include <algorithm>
+
 #include "kernels/linear/tile_kernels.h"
-#include "kernels/linear/tile_product.cuh"
+#include "kernels/linear/warpgroup_block.cuh"
+
+// Cards without clusters never start these kernels, but they must compile for them.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define LANNER_CLUSTER __cluster_dims__(8, 1, 1)
+#else
+#define LANNER_CLUSTER
+#endif
 
 namespace lanner::kernels {
 namespace {
 
-// A block: two groups of 4 warps with 64 outputs each by 128 rows.
-constexpr unsigned kGroups = 2;
-constexpr unsigned kGroupThreads = 128;
-constexpr unsigned kThreads = kGroups * kGroupThreads;
-constexpr unsigned kTileOutputs = kGroups * 64;
-constexpr unsigned kTileRows = 128;
-constexpr unsigned kRowTiles = kTileRows / 8;
-constexpr unsigned kStages = 6;
-constexpr unsigned kFetchAhead = kStages - 2;        // so that the groups need not keep in step
-constexpr unsigned kStepBytes = kTileRows * 16 * 2;  // of 16 inputs
-constexpr unsigned kStageBytes = 4 * kStepBytes;     // of a chunk
-constexpr unsigned kSums = 64;                       // of a thread: 64 outputs by 128 rows over 128 threads
+static_assert(kSlices == 8, "blocks of a cluster");
 
-/// Where a block stands.
-struct Place {
-  unsigned tile = 0;      ///< output tile of this warp
-  unsigned row_tile = 0;  ///< first row tile of the block in the split rows
-  unsigned rows = 0;      ///< rows of the block
-};
+constexpr unsigned kMostStages = 12;
 
-struct Output {
-  float* out;
-  const float* residual;
-};
+__host__ __device__ unsigned output_blocks(const TiledWeight& w, ProductGate gate) {
+  const unsigned outputs = gate == ProductGate::kNone ? kTileOutputs : kTileOutputs / 2;
+  return (w.rows + outputs - 1) / outputs;
+}
 
 #if __CUDA_ARCH_FEAT_SM90_ALL
 
-__device__ void arrive(std::uint64_t* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+__device__ void wait_for_products() { asm volatile("bar.sync 1, %0;" ::"n"(kProductThreads) : "memory"); }
+
+template <unsigned kRegisters>
+__device__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
-__device__ void init_barrier(std::uint64_t* barrier, unsigned count) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(count)
-               : "memory");
+template <unsigned kRegisters>
+__device__ void keep_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
-/// Rows of one step in shared memory: blocks of 8 rows by 8 inputs of 128 bytes, the two of a step side by
-/// side.
-__device__ std::uint64_t describe(unsigned address) {
-  return std::uint64_t{(address & 0x3ffffU) >> 4} | std::uint64_t{128 >> 4} << 16 |
-         std::uint64_t{256 >> 4} << 32;
+__device__ unsigned cluster_rank() {
+  unsigned rank = 0;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
 }
 
-__device__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-__device__ void wait_products() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
-
-/// d = (keep ? d : 0) + 64 outputs by 16 inputs by 128 rows. To the bits of multiply_add(): tested by
-/// linear_ops_test.
-__device__ void multiply_step(float (&d)[kSums], const std::uint32_t (&a)[4], std::uint64_t rows, bool keep) {
-  asm volatile(
-      "{\n"
-      ".reg .pred keep;\n"
-      "setp.ne.b32 keep, %69, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
-      "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "
-      "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, "
-      "%62, %63}, "
-      "{%64, %65, %66, %67}, %68, keep, 1, 1, 0;\n"
-      "}\n"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-        "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-        "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]),
-        "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
-        "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]),
-        "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]),
-        "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), "+f"(d[49]), "+f"(d[50]),
-        "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]), "+f"(d[57]),
-        "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(rows), "r"(unsigned(keep)));
+__device__ void wait_for_cluster() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/// Codes and table entries of one chunk of a warp's output tile.
-template <TileCode kCode, unsigned kGroup>
-struct Codes {
-  static constexpr unsigned kEntries = kGroup == 32 ? 2 : 1;
-  uint4 codes[kCodeVectors<kCode>];
-  uint2 entries[kEntries];
-
-  __device__ void load(const TiledWeight& w, unsigned tile, unsigned chunk) {
-    const unsigned lane = threadIdx.x % 32;
-#pragma unroll
-    for (unsigned v = 0; v < kCodeVectors<kCode>; ++v)
-      codes[v] = __ldg(static_cast<const uint4*>(w.codes) +
-                       ((std::size_t{tile} * w.chunks + chunk) * kCodeVectors<kCode> + v) * 32 + lane);
-    if constexpr (kCode != TileCode::kHalf) {
-#pragma unroll
-      for (unsigned e = 0; e < kEntries; ++e)
-        entries[e] =
-            __ldg(static_cast<const uint2*>(w.tables) +
-                  (std::size_t{tile} * (w.chunks * 64 / kGroup) + chunk * 64 / kGroup + e) * 8 + lane / 4);
-    }
-  }
-};
-
-/// A chunk's weights as the tensor cores take them.
-struct ChunkFragments {
-  UnitFragments unit[2];
-};
-
-template <TileCode kCode, unsigned kGroup>
-__device__ ChunkFragments fragments(const Codes<kCode, kGroup>& codes) {
-  ChunkFragments f;
-#pragma unroll
-  for (unsigned unit = 0; unit < 2; ++unit) {
-    f.unit[unit] = unit_fragments<kCode>(codes.codes, unit);
-    if constexpr (kCode != TileCode::kHalf)
-      scale_fragments(f.unit[unit], codes.entries[kGroup == 32 ? unit : 0]);
-  }
-  return f;
+/// A float of another block's shared memory.
+__device__ float load_from(unsigned rank, const float* mine) {
+  float value = 0;
+  unsigned theirs = 0;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(shared_address(mine)), "r"(rank));
+  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(value) : "r"(theirs) : "memory");
+  return value;
 }
 
-/// The stages of a block's shared memory: full[] is passed when rows have come, empty[] when both groups have
-/// used them.
-struct Stages {
-  std::uint8_t* memory;
-  std::uint64_t* full;
-  std::uint64_t* empty;
-};
-
-/// Asks for the rows of one chunk; by one thread, chunk after chunk.
-__device__ void fetch_rows(const Stages& stages, const SplitRows& x, const Place& place, unsigned chunk) {
-  const unsigned bytes = (place.rows + 7) / 8 * 256;  // of a step
-  const unsigned stage = chunk % kStages;
-  if (chunk >= kStages) wait_barrier(stages.empty + stage, (chunk / kStages - 1) % 2);
-  expect_bytes(stages.full + stage, 4 * bytes);
-  for (unsigned step = 0; step < 4; ++step)
-    copy_bulk(stages.memory + stage * kStageBytes + step * kStepBytes,
-              static_cast<const std::uint8_t*>(x.high) +
-                  ((std::size_t{chunk} * 4 + step) * x.row_tiles + place.row_tile) * 256,
-              bytes, stages.full + stage);
-}
-
-__device__ void store(const Output& to, const float (&totals)[kSums], const TiledWeight& w,
-                      const SplitRows& x, const Place& place) {
-  const unsigned lane = threadIdx.x % 32;
-#pragma unroll
-  for (unsigned t = 0; t < kRowTiles; ++t)
-#pragma unroll
-    for (unsigned i = 0; i < 4; ++i) {
-      const unsigned row = t * 8 + lane % 4 * 2 + i % 2;
-      const unsigned n = place.tile * 16 + lane / 4 + i / 2 * 8;
-      if (row >= place.rows || n >= w.rows) continue;
-      const std::size_t packed = std::size_t{place.row_tile} * 8 + row;
-      const std::size_t at = packed * w.rows + n;
-      const float value = totals[t * 4 + i] * (x.factors[packed] * w.factors[n]);
-      to.out[at] = to.residual == nullptr ? value : to.residual[at] + value;
-    }
-}
-
-/// 64 outputs by 128 rows by one group of warps.
-template <TileCode kCode, unsigned kGroup>
-__device__ void multiply_tile(const Stages& stages, const TiledWeight& w, const SplitRows& x,
-                              const Output& to, const Place& place) {
-  const unsigned tile = min(place.tile, w.tiles() - 1);
-  const unsigned per_slice = slice_chunks(w);
-  float sums[kSums];
-  float totals[kSums];
-#pragma unroll
-  for (unsigned i = 0; i < kSums; ++i) sums[i] = totals[i] = 0;
-  Codes<kCode, kGroup> codes;
-  codes.load(w, tile, 0);
-  ChunkFragments f[2];
-  f[0] = fragments(codes);
-  codes.load(w, tile, min(1U, w.chunks - 1));
-  unsigned in_slice = 0;
-  const auto run = [&](unsigned chunk, const ChunkFragments& now, ChunkFragments& next) {
-    const unsigned stage = chunk % kStages;
-    if (threadIdx.x == 0 && chunk + kFetchAhead < w.chunks) fetch_rows(stages, x, place, chunk + kFetchAhead);
-    __syncwarp();
-    wait_barrier(stages.full + stage, chunk / kStages % 2);
-    const unsigned address = shared_address(stages.memory) + stage * kStageBytes;
-    begin_products();
-#pragma unroll
-    for (unsigned step = 0; step < 4; ++step)
-      multiply_step(sums, now.unit[step / 2].a[step % 2], describe(address + step * kStepBytes),
-                    step != 0 || in_slice != 0);
-    end_products();
-    // While they run: the next chunk's weights.
-    next = fragments(codes);
-    codes.load(w, tile, min(chunk + 2, w.chunks - 1));
-    wait_products();
-    if (threadIdx.x % kGroupThreads == 0) arrive(stages.empty + stage);
-    if (++in_slice == per_slice || chunk + 1 == w.chunks) {
-      in_slice = 0;
-#pragma unroll
-      for (unsigned i = 0; i < kSums; ++i) totals[i] += sums[i];
-    }
+/// Writes what a block has computed in full. With a gate each group of warps finishes half of the rows, once
+/// the other has passed it its values.
+template <unsigned kRows>
+__device__ void store(const float (&totals)[kRows / 2], float* passed, const SplitRows& x, const Place& place,
+                      ProductGate gate) {
+  const unsigned group = threadIdx.x / kGroupThreads;
+  const TiledWeight& w = place.w(group);
+  const unsigned first = place.tile(group) * 16;
+  const auto value_of = [&](unsigned i, unsigned row, unsigned n) {
+    return totals[i] * (x.factors[std::size_t{place.row} + row] * w.factors[n]);
   };
-  for (unsigned chunk = 0; chunk < w.chunks; chunk += 2) {
-    run(chunk, f[0], f[1]);
-    if (chunk + 1 < w.chunks) run(chunk + 1, f[1], f[0]);
+  const bool gates = gate != ProductGate::kNone;
+  const auto mine = [&](unsigned row) { return !gates || row / (kRows / 2) == group; };
+  if (gates) {
+    wait_for_products();
+    for_elements<kRows>([&](unsigned i, unsigned row, unsigned output) {
+      if (!mine(row) && row < place.rows && first + output < w.rows)
+        passed[row * kPitch + output] = value_of(i, row, first + output);
+    });
+    wait_for_products();
   }
-  store(to, totals, w, x, place);
+  for_elements<kRows>([&](unsigned i, unsigned row, unsigned output) {
+    const unsigned n = first + output;
+    if (!mine(row) || row >= place.rows || n >= w.rows) return;
+    float value = value_of(i, row, n);
+    if (gates) {
+      const float other = passed[row * kPitch + output];
+      value = group == 0 ? gated(gate, value, other) : gated(gate, other, value);
+    }
+    write_result(place.to, (std::size_t{place.row} + row) * w.rows + n, value);
+  });
 }
 
-#endif
-
-// Fast because the tensor cores take rows straight from shared memory, while the weights of the next chunk
-// are widened.
-template <TileCode kCode, unsigned kGroup>
-__global__ void __launch_bounds__(kThreads, 1)
-    warpgroup_kernel(const __grid_constant__ TiledProductCudaArgs args) {
-  begin_kernel();
-#if __CUDA_ARCH_FEAT_SM90_ALL
-  extern __shared__ __align__(128) std::uint8_t warpgroup_shared[];
-  __shared__ std::uint64_t barriers[2 * kStages];
-  const unsigned first = blockIdx.x * kTileRows;
-  const TiledWeight* w = &args.w[0];
-  unsigned begin = 0;
-  unsigned count = args.rows;
-  if (args.experts.experts > 0) {
-    if (blockIdx.z >= args.experts.active[0]) return;
-    const unsigned expert = args.experts.active[1 + blockIdx.z];
-    begin = args.experts.begin[expert];
-    count = args.experts.counts[expert];
-    w = args.experts.first + expert;
+/// The slices of a cluster's blocks meet; every block finishes its share of the outputs.
+template <unsigned kRows>
+__device__ void join(const float (&totals)[kRows / 2], std::uint8_t* memory, const SplitRows& x,
+                     const Place& place, ProductGate gate) {
+  auto* sums = reinterpret_cast<float*>(memory);  // [group][kRows][kPitch]
+  float* mine = sums + threadIdx.x / kGroupThreads * (kRows * kPitch);
+  wait_for_products();
+  for_elements<kRows>(
+      [&](unsigned i, unsigned row, unsigned output) { mine[row * kPitch + output] = totals[i]; });
+  wait_for_cluster();
+  const unsigned used = used_slices(*place.first_w);
+  const auto sum_of = [&](unsigned element) {
+    float parts[kSlices];
+#pragma unroll
+    for (unsigned s = 0; s < kSlices; ++s) parts[s] = s < used ? load_from(s, sums + element) : 0.0F;
+    float sum = 0;
+#pragma unroll
+    for (unsigned s = 0; s < kSlices; ++s)
+      if (s < used) sum += parts[s];
+    return sum;
+  };
+  const unsigned elements = (gate == ProductGate::kNone ? kGroups : 1) * kRows * 64;
+  for (unsigned i = threadIdx.x; i < elements / kSlices; i += kProductThreads) {
+    const unsigned element = cluster_rank() * (elements / kSlices) + i;
+    const unsigned group = element / (kRows * 64);
+    const unsigned row = element / 64 % kRows;
+    const TiledWeight& w = place.w(group);
+    const unsigned n = place.tile(group) * 16 + element % 64;
+    if (row >= place.rows || n >= w.rows) continue;
+    const float factor = x.factors[std::size_t{place.row} + row];
+    const unsigned at = (group * kRows + row) * kPitch + element % 64;
+    float value = sum_of(at) * (factor * w.factors[n]);
+    if (gate != ProductGate::kNone)
+      value = gated(gate, value, sum_of(at + kRows * kPitch) * (factor * place.second_w->factors[n]));
+    write_result(place.to, (std::size_t{place.row} + row) * w.rows + n, value);
   }
-  if (first >= count) return;
-  const TiledWeight weight = *w;
-  const Place place = {blockIdx.y * (kTileOutputs / 16) + threadIdx.x / 32, (begin + first) / 8,
-                       min(count - first, kTileRows)};
-  const Stages stages = {warpgroup_shared, barriers, barriers + kStages};
+  wait_for_cluster();  // nobody leaves while others read its sums
+}
+
+/// The at-th outputs among all products, and the rows_at-th rows.
+__device__ Place place_of(const TiledProductCudaArgs& args, unsigned at, unsigned rows_at, unsigned rows) {
+  Place place;
+  unsigned product = 0;
+  if (args.gate == ProductGate::kNone)
+    while (product + 1 < args.count && at >= output_blocks(args.w[product], args.gate))
+      at -= output_blocks(args.w[product++], args.gate);
+  const bool gate = args.gate != ProductGate::kNone;
+  place.first_w = &args.w[product];
+  place.second_w = &args.w[gate ? 1 : product];
+  place.first_tile = at * (gate ? 4 : 8);
+  place.second_tile = gate ? at * 4 : at * 8 + 4;
+  place.to = {args.out[product], args.residual[product]};
+  if (args.experts.most == 0) {
+    place.row = rows_at * rows;
+    place.rows = min(args.rows - place.row, rows);
+  } else if (rows_at < *args.experts.used) {
+    const ExpertTile tile = args.experts.tiles[rows_at];
+    place.first_w = args.experts.first + tile.expert;
+    place.second_w = gate ? args.experts.second + tile.expert : place.first_w;
+    place.row = tile.first;
+    place.rows = tile.count;
+  }
+  place.end = place.first_w->chunks;
+  return place;
+}
+
+template <typename Stages>
+__device__ Barriers begin_barriers(std::uint64_t* memory) {
+  const Barriers barriers = {memory, memory + Stages::kCount};
   if (threadIdx.x == 0) {
-    for (unsigned i = 0; i < kStages; ++i) {
-      init_barrier(stages.full + i, 1);
-      init_barrier(stages.empty + i, kGroups);
+    for (unsigned i = 0; i < Stages::kCount; ++i) {
+      init_barrier(barriers.full + i, 1 + kGroupThreads);
+      init_barrier(barriers.empty + i, kGroups);
     }
     fence_barriers();
   }
   __syncthreads();
-  if (threadIdx.x == 0)
-    for (unsigned chunk = 0; chunk < min(kFetchAhead, weight.chunks); ++chunk)
-      fetch_rows(stages, args.x, place, chunk);
-  multiply_tile<kCode, kGroup>(stages, weight, args.x, {args.out[0], args.residual[0]}, place);
+  return barriers;
+}
+
+/// Registers of the group that asks, and of the others: all that a block was given.
+template <unsigned kRows>
+inline constexpr unsigned kAskRegisters = kRows == 128 ? 40 : 32;
+template <unsigned kRows>
+inline constexpr unsigned kProductRegisters = kRows == 128 ? 232 : 104;
+
+/// A group of warps' part of a place's rows and outputs.
+template <TileCode kCode, unsigned kGroup, unsigned kRows, typename Stages>
+__device__ void compute(const TiledProductCudaArgs& args, const Place& place, std::uint8_t* memory,
+                        const Barriers& barriers, Cursor& cursor) {
+  float totals[kRows / 2];
+  multiply<kCode, kGroup, kRows, Stages>(totals, memory, barriers, place, slice_chunks(*place.first_w),
+                                         cursor);
+  auto* passed = reinterpret_cast<float*>(memory + Stages::kCount * Stages::kBytes);
+  store<kRows>(totals, passed, args.x, place, args.gate);
+}
+
 #endif
+
+// Fast because warps of their own keep rows and weights coming, the tensor cores take rows straight from
+// shared memory, and the weights of the next chunk are widened meanwhile. Blocks that run together share
+// weights.
+template <TileCode kCode, unsigned kGroup, unsigned kRows>
+__global__ void __launch_bounds__(kThreads, kRows == 128 ? 1 : 2)
+    warpgroup_kernel(const __grid_constant__ TiledProductCudaArgs args) {
+  begin_kernel();
+#if __CUDA_ARCH_FEAT_SM90_ALL
+  using Stages = Stage<kCode, kGroup, kRows>;
+  extern __shared__ __align__(128) std::uint8_t warpgroup_shared[];
+  __shared__ std::uint64_t barrier_memory[2 * kMostStages];
+  const Place place = place_of(args, blockIdx.y, blockIdx.x, kRows);
+  const Barriers barriers = begin_barriers<Stages>(barrier_memory);
+  Cursor cursor;
+  if (threadIdx.x >= kProductThreads) {
+    keep_registers<kAskRegisters<kRows>>();
+    fetch<Stages>(warpgroup_shared, barriers, args.x, place, kGroup, cursor);
+  } else {
+    take_registers<kProductRegisters<kRows>>();
+    if (kRows > 32 && place.rows <= 32)
+      compute<kCode, kGroup, 32, Stages>(args, place, warpgroup_shared, barriers, cursor);
+    else if (kRows > 64 && place.rows <= 64)
+      compute<kCode, kGroup, 64, Stages>(args, place, warpgroup_shared, barriers, cursor);
+    else
+      compute<kCode, kGroup, kRows, Stages>(args, place, warpgroup_shared, barriers, cursor);
+  }
+#endif
+}
+
+// The same for experts, of whose tiles a block takes one after the other: rows and weights keep coming from
+// one to the next. Blocks that run together share rows.
+template <TileCode kCode, unsigned kGroup, unsigned kRows>
+__global__ void __launch_bounds__(kThreads, 2)
+    warpgroup_experts_kernel(const __grid_constant__ TiledProductCudaArgs args, unsigned outputs) {
+  begin_kernel();
+#if __CUDA_ARCH_FEAT_SM90_ALL
+  using Stages = Stage<kCode, kGroup, kRows>;
+  extern __shared__ __align__(128) std::uint8_t warpgroup_shared[];
+  __shared__ std::uint64_t barrier_memory[2 * kMostStages];
+  const Barriers barriers = begin_barriers<Stages>(barrier_memory);
+  const unsigned all = outputs * *args.experts.used;
+  Cursor cursor;
+  if (threadIdx.x >= kProductThreads) {
+    keep_registers<kAskRegisters<kRows>>();
+    for (unsigned at = blockIdx.x; at < all; at += gridDim.x)
+      fetch<Stages>(warpgroup_shared, barriers, args.x, place_of(args, at % outputs, at / outputs, kRows),
+                    kGroup, cursor);
+  } else {
+    take_registers<kProductRegisters<kRows>>();
+    for (unsigned at = blockIdx.x; at < all; at += gridDim.x) {
+      const Place place = place_of(args, at % outputs, at / outputs, kRows);
+      if (place.rows <= 32)
+        compute<kCode, kGroup, 32, Stages>(args, place, warpgroup_shared, barriers, cursor);
+      else
+        compute<kCode, kGroup, kRows, Stages>(args, place, warpgroup_shared, barriers, cursor);
+    }
+  }
+#endif
+}
+
+// Few outputs: a cluster of blocks with a slice each. No experts.
+template <TileCode kCode, unsigned kGroup, unsigned kRows>
+__global__ void LANNER_CLUSTER __launch_bounds__(kThreads, 2)
+    warpgroup_slices_kernel(const __grid_constant__ TiledProductCudaArgs args) {
+  begin_kernel();
+#if __CUDA_ARCH_FEAT_SM90_ALL
+  using Stages = Stage<kCode, kGroup, kRows>;
+  extern __shared__ __align__(128) std::uint8_t warpgroup_shared[];
+  __shared__ std::uint64_t barrier_memory[2 * kMostStages];
+  Place place = place_of(args, blockIdx.y, 0, kRows);
+  const unsigned per_slice = slice_chunks(*place.first_w);
+  place.begin = min(cluster_rank() * per_slice, place.end);
+  place.end = min(place.begin + per_slice, place.end);
+  const Barriers barriers = begin_barriers<Stages>(barrier_memory);
+  Cursor cursor;
+  if (threadIdx.x >= kProductThreads) {
+    keep_registers<kAskRegisters<kRows>>();
+    fetch<Stages>(warpgroup_shared, barriers, args.x, place, kGroup, cursor);
+    wait_for_cluster();
+    wait_for_cluster();
+  } else {
+    take_registers<kProductRegisters<kRows>>();
+    float totals[kRows / 2];
+    multiply<kCode, kGroup, kRows, Stages>(totals, warpgroup_shared, barriers, place, per_slice, cursor);
+    join<kRows>(totals, warpgroup_shared, args.x, place, args.gate);
+  }
+#endif
+}
+
+std::uint32_t all_output_blocks(const TiledProductCudaArgs& args) {
+  std::uint32_t outputs = 0;
+  for (unsigned i = 0; i < (args.gate == ProductGate::kNone ? args.count : 1); ++i)
+    outputs += output_blocks(args.w[i], args.gate);
+  return outputs;
+}
+
+template <TileCode kCode, unsigned kGroup, unsigned kRows>
+Block block_of() {
+  using Stages = Stage<kCode, kGroup, kRows>;
+  static_assert(Stages::kCount >= 2 && Stages::kCount <= kMostStages);
+  static_assert(Stages::kAllBytes >= kGroups * kRows * kPitch * sizeof(float) || kRows == 128);
+  return {kThreads, Stages::kAllBytes};
+}
+
+template <TileCode kCode, unsigned kGroup, unsigned kRows>
+void run(CudaQueue& queue, const TiledProductCudaArgs& args) {
+  const std::uint32_t outputs = all_output_blocks(args);
+  const Block block = block_of<kCode, kGroup, kRows>();
+  if constexpr (kRows < 128) {
+    // Blocks with whole sums would leave half of the card idle.
+    if (2 * outputs < std::uint32_t(queue.multiprocessors()))
+      return queue.launch(warpgroup_slices_kernel<kCode, kGroup, kRows>, {kSlices, outputs}, block, args);
+  }
+  queue.launch(warpgroup_kernel<kCode, kGroup, kRows>, {blocks_for(args.rows, kRows), outputs}, block, args);
+}
+
+template <TileCode kCode, unsigned kGroup>
+void run_experts(CudaQueue& queue, const TiledProductCudaArgs& args) {
+  constexpr unsigned kRows = kWarpgroupTileRows;
+  const std::uint32_t outputs = all_output_blocks(args);
+  const auto resident = std::uint32_t(2 * queue.multiprocessors());
+  queue.launch(warpgroup_experts_kernel<kCode, kGroup, kRows>,
+               {std::min(outputs * args.experts.most, resident)}, block_of<kCode, kGroup, kRows>(), args,
+               outputs);
 }
 
 }  // namespace
 
 void warpgroup_product(CudaQueue& queue, const TiledProductCudaArgs& args) {
-  const bool experts = args.experts.experts > 0;
-  const Grid grid = {blocks_for(experts ? args.experts.pairs : args.rows, kTileRows),
-                     blocks_for(args.w[0].rows, kTileOutputs), experts ? args.experts.most : 1U};
   for_kind(args.w[0], [&]<TileCode kCode, unsigned kGroup, bool kHalf>() {
-    if constexpr (kHalf)
-      queue.launch(warpgroup_kernel<kCode, kGroup>, grid, {kThreads, kStages * kStageBytes}, args);
+    if constexpr (kHalf) {
+      if (args.experts.most > 0)
+        run_experts<kCode, kGroup>(queue, args);
+      else if (args.rows <= 32)
+        run<kCode, kGroup, 32>(queue, args);
+      else if (args.rows <= 64)
+        run<kCode, kGroup, 64>(queue, args);
+      else
+        run<kCode, kGroup, 128>(queue, args);
+    }
   });
 }
 

@@ -107,12 +107,7 @@ __device__ void multiply_chunk(Sums& sums, const Codes<kCode, kGroup>& codes, co
   }
 }
 
-struct Output {
-  float* out;
-  const float* residual;
-};
-
-__device__ void store(const Output& to, const Sums& totals, const TiledWeight& w, const SplitRows& x,
+__device__ void store(const ProductOut& to, const Sums& totals, const TiledWeight& w, const SplitRows& x,
                       const Place& place) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned column = threadIdx.x / 32 % 2 * kWarpTiles;
@@ -128,14 +123,14 @@ __device__ void store(const Output& to, const Sums& totals, const TiledWeight& w
         const std::size_t packed = std::size_t{place.row_tile} * 8 + row;
         const std::size_t at = packed * w.rows + n;
         const float value = totals[m][t][i] * (x.factors[packed] * w.factors[n]);
-        to.out[at] = to.residual == nullptr ? value : to.residual[at] + value;
+        write_result(to, at, value);
       }
 }
 
 // Fast because a code is widened once for 64 rows and all sums of a warp are in flight on the tensor cores at
 // once, fed from shared memory several chunks ahead.
 template <TileCode kCode, unsigned kGroup>
-__device__ void wide_tile(uint4* shared, const TiledWeight w, const SplitRows& x, const Output& to,
+__device__ void wide_tile(uint4* shared, const TiledWeight w, const SplitRows& x, const ProductOut& to,
                           const Place& place) {
   const unsigned lane = threadIdx.x % 32;
 #pragma unroll
@@ -180,29 +175,17 @@ __global__ void __launch_bounds__(kThreads, 1)
   begin_kernel();
   extern __shared__ uint4 wide_half_shared[];
   const unsigned tile = blockIdx.y * (kTileOutputs / 16) + threadIdx.x / 64 * 2;
-  const unsigned first = blockIdx.x * kTileRows;
-  const TiledWeight* w = &args.w[0];
-  unsigned begin = 0;
-  unsigned count = args.rows;
-  if (args.experts.experts > 0) {
-    if (blockIdx.z >= args.experts.active[0]) return;
-    const unsigned expert = args.experts.active[1 + blockIdx.z];
-    begin = args.experts.begin[expert];
-    count = args.experts.counts[expert];
-    w = args.experts.first + expert;
-  }
-  if (first >= count) return;
-  wide_tile<kCode, kGroup>(wide_half_shared, *w, args.x, {args.out[0], args.residual[0]},
-                           {tile, (begin + first) / 8, min(count - first, kTileRows)});
+  const BlockRows rows = block_rows(args, blockIdx.x, kTileRows);
+  if (rows.count == 0) return;
+  wide_tile<kCode, kGroup>(wide_half_shared, *rows.w, args.x, {args.out[0], args.residual[0]},
+                           {tile, rows.first / 8, rows.count});
 }
 
 }  // namespace
 
 void wide_half_product(CudaQueue& queue, const TiledProductCudaArgs& args) {
-  const bool experts = args.experts.experts > 0;
   // Blocks that run together read the same weights.
-  const Grid grid = {blocks_for(experts ? args.experts.pairs : args.rows, kTileRows),
-                     blocks_for(args.w[0].rows, kTileOutputs), experts ? args.experts.most : 1U};
+  const Grid grid = {row_blocks(args, kTileRows), blocks_for(args.w[0].rows, kTileOutputs)};
   for_kind(args.w[0], [&]<TileCode kCode, unsigned kGroup, bool kHalf>() {
     if constexpr (kHalf) queue.launch(wide_half_kernel<kCode, kGroup>, grid, {kThreads, kInputBytes}, args);
   });

@@ -2,94 +2,165 @@
 #include <algorithm>
 
 #include "kernels/cuda/device.cuh"
+#include "kernels/linear/split_row.cuh"
 #include "kernels/moe/router.cuda.h"
 
 namespace lanner::kernels {
 namespace {
 
-constexpr unsigned kMaxChosen = 32;
+constexpr unsigned kHeld = 8;  // logits of a lane that stay in registers: 256 experts
 
-// One warp per row finds the largest remaining logit k times; ties go to the lower id.
-__global__ void route_kernel(RouteCudaArgs args) {
-  begin_kernel();
-  const unsigned row = blockIdx.x;
-  const unsigned lane = threadIdx.x;
-  const float* logits = args.logits + row * args.n_experts;
-  __shared__ int chosen[kMaxChosen];
-  float last_value = INFINITY;
-  int last_id = -1;
-  for (unsigned slot = 0; slot < args.k; ++slot) {
+/// The largest logits of a row, one after the other; ties go to the lower id. A warp's.
+class Ranking {
+ public:
+  __device__ Ranking(const float* logits, unsigned count) : logits_(logits), count_(count) {
+#pragma unroll
+    for (unsigned j = 0; j < kHeld; ++j) {
+      const unsigned id = threadIdx.x % 32 + j * 32;
+      held_[j] = id < count ? logits[id] : -INFINITY;
+    }
+  }
+
+  /// Id of the next.
+  __device__ int next() {
     float best = -INFINITY;
-    int best_id = 0x7fffffff;
-    for (unsigned id = lane; id < args.n_experts; id += 32) {
-      const float value = logits[id];
-      const bool later = value < last_value || (value == last_value && int(id) > last_id);
-      if (later && (value > best || best_id == 0x7fffffff)) {
+    int best_id = kNone;
+    const auto consider = [&](unsigned id, float value) {
+      const bool later = value < last_ || (value == last_ && int(id) > last_id_);
+      if (id < count_ && later && (value > best || best_id == kNone)) {
         best = value;
         best_id = int(id);
       }
-    }
+    };
+#pragma unroll
+    for (unsigned j = 0; j < kHeld; ++j) consider(threadIdx.x % 32 + j * 32, held_[j]);
+    for (unsigned id = threadIdx.x % 32 + kHeld * 32; id < count_; id += 32) consider(id, logits_[id]);
+#pragma unroll
     for (int offset = 16; offset > 0; offset /= 2) {
       const float other = __shfl_xor_sync(0xffffffffU, best, offset);
       const int other_id = __shfl_xor_sync(0xffffffffU, best_id, offset);
-      if (other_id != 0x7fffffff &&
-          (best_id == 0x7fffffff || other > best || (other == best && other_id < best_id))) {
+      if (other_id != kNone && (best_id == kNone || other > best || (other == best && other_id < best_id))) {
         best = other;
         best_id = other_id;
       }
     }
-    last_value = best;
-    last_id = best_id;
-    if (lane == 0) chosen[slot] = best_id;
+    last_ = best;
+    last_id_ = best_id;
+    return best_id;
   }
-  __syncwarp();
-  if (lane != 0) return;
-  const double largest = double(logits[chosen[0]]);
-  for (unsigned i = 1; i < args.k; ++i)
-    for (unsigned j = i; j > 0 && chosen[j] < chosen[j - 1]; --j) {
-      const int swapped = chosen[j];
-      chosen[j] = chosen[j - 1];
-      chosen[j - 1] = swapped;
-    }
+
+ private:
+  static constexpr int kNone = 0x7fffffff;
+  const float* logits_;
+  unsigned count_;
+  float held_[kHeld];
+  float last_ = INFINITY;
+  int last_id_ = -1;
+};
+
+/// A row's experts and their weights, by a warp; lane i keeps the i-th.
+__device__ void route_row(const RouteCudaArgs& args, unsigned row) {
+  const unsigned lane = threadIdx.x;
+  const float* logits = args.logits + row * args.n_experts;
+  Ranking ranking(logits, unsigned(args.n_experts));
+  const auto k = unsigned(args.k);
+  int mine = 0x7fffffff;
+  for (unsigned slot = 0; slot < k; ++slot) {
+    const int id = min(ranking.next(), int(args.n_experts) - 1);  // none is left of a row of NaN
+    if (lane == slot) mine = id;
+  }
+  const bool chosen = lane < k;
+  const double logit = chosen ? double(logits[mine]) : 0.0;
+  const double largest = __shfl_sync(0xffffffffU, logit, 0);
+  const double power = chosen ? exp(logit - largest) : 0.0;
+  // In ascending order of ids, as are the outputs.
+  unsigned place = 0;
+  for (unsigned i = 0; i < k; ++i) {
+    const int other = __shfl_sync(0xffffffffU, mine, i);
+    place += other < mine || (other == mine && i < lane) ? 1U : 0U;
+  }
   double sum = 0;
-  for (unsigned i = 0; i < args.k; ++i) sum += exp(double(logits[chosen[i]]) - largest);
-  for (unsigned i = 0; i < args.k; ++i) {
-    float weight = float(exp(double(logits[chosen[i]]) - largest) / sum);
-    if (args.expert_scale != nullptr) weight *= args.expert_scale[chosen[i]];
-    args.experts[row * args.k + i] = chosen[i];
-    args.weights[row * args.k + i] = weight;
+  for (unsigned i = 0; i < k; ++i) {
+    const unsigned holder = __ffs(__ballot_sync(0xffffffffU, chosen && place == i)) - 1;
+    sum += __shfl_sync(0xffffffffU, power, holder);
+  }
+  const std::size_t first = row * args.per_row();
+  if (chosen) {
+    float weight = float(power / sum);
+    if (args.expert_scale != nullptr) weight *= args.expert_scale[mine];
+    args.experts[first + place] = mine;
+    args.weights[first + place] = weight;
+  }
+  if (args.shared_gate != nullptr && lane == 0) {
+    args.experts[first + k] = int(args.n_experts);
+    args.weights[first + k] = 1.0F / (1.0F + expf(-args.shared_gate[row]));
   }
 }
 
-// One block; thread e counts the pairs of expert e, so the order inside an expert is the order of rows.
-__global__ void group_pairs_kernel(GroupPairsCudaArgs args) {
+__global__ void route_kernel(RouteCudaArgs args) {
   begin_kernel();
-  __shared__ unsigned counts[1024];
-  __shared__ unsigned begins[1025];
-  const unsigned e = threadIdx.x;
-  const unsigned n = unsigned(args.n_experts);
-  unsigned count = 0;
-  if (e < n)
-    for (std::size_t p = 0; p < args.pairs; ++p) count += args.experts[p] == int(e) ? 1U : 0U;
-  counts[e] = count;
-  __syncthreads();
-  if (e == 0) {
-    unsigned next = 0;
-    unsigned active = 0;
-    for (unsigned i = 0; i < n; ++i) {
-      begins[i] = next;
-      next += (counts[i] + 7) / 8 * 8;
-      if (counts[i] != 0) args.active[1 + active++] = i;
-    }
-    args.active[0] = active;
+  route_row(args, blockIdx.x);
+}
+
+// Two blocks per row, for what may be done at once.
+__global__ void __launch_bounds__(kRowThreads, 1)
+    route_and_split_kernel(RouteCudaArgs args, SplitRowsCudaArgs rows) {
+  let_next_start();
+  if (blockIdx.y == 0) return split_row<kRowThreads>(rows, blockIdx.x);
+  wait_for_earlier();
+  if (threadIdx.x < 32) route_row(args, blockIdx.x);
+}
+
+constexpr unsigned kMostExperts = 1024;
+
+__device__ unsigned warp_scan(unsigned value) {
+#pragma unroll
+  for (unsigned offset = 1; offset < 32; offset *= 2) {
+    const unsigned other = __shfl_up_sync(0xffffffffU, value, offset);
+    if (threadIdx.x % 32 >= offset) value += other;
   }
+  return value;
+}
+
+/// Sum of the values of all threads of a block of 1024 before this one.
+__device__ unsigned sum_before(unsigned value, unsigned* shared) {
+  const unsigned up_to = warp_scan(value);
+  if (threadIdx.x % 32 == 31) shared[threadIdx.x / 32] = up_to;
   __syncthreads();
-  if (e >= n) return;
-  args.begin[e] = begins[e];
-  args.counts[e] = count;
-  unsigned place = begins[e];
-  for (std::size_t p = 0; p < args.pairs; ++p)
-    if (args.experts[p] == int(e)) args.place[p] = place++;
+  if (threadIdx.x < 32) shared[threadIdx.x] = warp_scan(shared[threadIdx.x]);
+  __syncthreads();
+  const unsigned before = threadIdx.x < 32 ? 0 : shared[threadIdx.x / 32 - 1];
+  __syncthreads();
+  return before + up_to - value;
+}
+
+// One block; thread e arranges the rows of expert e. Rows of an expert come in any order: no row's result
+// depends on its place.
+__global__ void __launch_bounds__(kMostExperts) group_pairs_kernel(GroupPairsCudaArgs args) {
+  begin_kernel();
+  __shared__ unsigned counts[kMostExperts];
+  __shared__ unsigned next[kMostExperts];
+  __shared__ unsigned sums[32];
+  const unsigned e = threadIdx.x;
+  counts[e] = 0;
+  __syncthreads();
+  for (std::size_t p = e; p < args.pairs; p += kMostExperts) atomicAdd(counts + args.experts[p], 1U);
+  __syncthreads();
+  const unsigned count = counts[e];
+  const unsigned tiles = (count + args.tile_rows - 1) / args.tile_rows;
+  const unsigned begin = sum_before((count + 7) / 8 * 8, sums);
+  const unsigned first_tile = sum_before(tiles, sums);
+  next[e] = begin;
+  for (unsigned i = 0; i < tiles; ++i)
+    args.tiles[first_tile + i] = {e, begin + i * args.tile_rows,
+                                  min(count - i * args.tile_rows, args.tile_rows)};
+  if (e + 1 == kMostExperts) *args.used = first_tile + tiles;
+  __syncthreads();
+  for (std::size_t p = e; p < args.pairs; p += kMostExperts) {
+    const unsigned place = atomicAdd(next + args.experts[p], 1U);
+    args.place[p] = place;
+    args.source[place] = std::uint32_t(p / args.per_row);
+  }
 }
 
 __global__ void combine_experts_kernel(CombineExpertsCudaArgs args) {
@@ -99,8 +170,9 @@ __global__ void combine_experts_kernel(CombineExpertsCudaArgs args) {
   const std::size_t first = blockIdx.y * args.k;
   float sum = 0;
   for (std::size_t slot = first; slot < first + args.k; ++slot)
-    sum += args.weights[slot] * args.y[std::size_t{args.place[slot]} * args.columns + i];
-  args.out[blockIdx.y * args.columns + i] = sum;
+    sum = fmaf(args.weights[slot], args.y[std::size_t{args.place[slot]} * args.columns + i], sum);
+  const std::size_t at = blockIdx.y * args.columns + i;
+  args.out[at] = args.residual == nullptr ? sum : args.residual[at] + sum;
 }
 
 __global__ void add_chosen_kernel(AddChosenCudaArgs args) {
@@ -122,12 +194,20 @@ void route_cuda(CudaQueue& queue, const RouteCudaArgs& args) {
   queue.launch(route_kernel, {blocks_for(args.rows, 1)}, {32}, args);
 }
 
+void route_and_split_cuda(CudaQueue& queue, const RouteCudaArgs& args, const SplitRowsCudaArgs& rows) {
+  queue.launch(route_and_split_kernel, {blocks_for(args.rows, 1), 2}, {kRowThreads}, args, rows);
+}
+
 void group_pairs_cuda(CudaQueue& queue, const GroupPairsCudaArgs& args) {
-  queue.launch(group_pairs_kernel, {1}, {1024}, args);
+  queue.launch(group_pairs_kernel, {1}, {kMostExperts}, args);
 }
 
 std::size_t grouped_places(std::size_t pairs, std::size_t n_experts) {
   return (pairs + 7 * std::min(pairs, n_experts) + 7) / 8 * 8;
+}
+
+std::size_t grouped_tiles(std::size_t pairs, std::size_t n_experts, std::size_t tile_rows) {
+  return pairs / tile_rows + std::min(pairs, n_experts);
 }
 
 void combine_experts_cuda(CudaQueue& queue, const CombineExpertsCudaArgs& args) {

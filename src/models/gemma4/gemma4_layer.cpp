@@ -57,8 +57,15 @@ Tensor DenseFfn::operator()(Step& step, const Tensor& h) const {
 
 Tensor MoeFfn::operator()(Step& step, const Tensor& h) const {
   const Tensor dense = post_norm_dense(step, mlp(step, layers::Normed{pre_norm, h}));
-  const layers::Routing routing = layers::route(
-      step, layers::project<1>(step, layers::Normed{router_norm, h}, {&router_proj})[0], top_k, expert_scale);
+  const Tensor logits = layers::project<1>(step, layers::Normed{router_norm, h}, {&router_proj})[0];
+  if (step.ops.fused != nullptr) {
+    const Tensor routed = step.floats(h.shape);
+    experts.run_fused(step, routed, layers::Normed{pre_norm_experts, h},
+                      {.logits = logits, .k = top_k, .expert_scale = expert_scale});
+    layers::add_normed(step, dense, dense, post_norm_experts, routed);
+    return dense;
+  }
+  const layers::Routing routing = layers::route(step, logits, top_k, expert_scale);
   layers::add_normed(step, dense, dense, post_norm_experts,
                      experts(step, pre_norm_experts(step, h), routing));
   return dense;

@@ -60,7 +60,18 @@ Tensor GatedAttention::operator()(Step& step, const layers::Normed& in, const Te
   return layers::add_product(step, residual, o_proj, join_heads(layers::sigmoid_mul(step, o, u.gate)));
 }
 
+void MoeFfn::add_fused(Step& step, const Tensor& out, const Tensor& residual,
+                       const layers::Normed& in) const {
+  const auto [logits, gate] = layers::project<2>(step, in, {&router, &shared_gate});
+  if (!with_shared.gate.empty())
+    return with_shared.run_fused(step, out, in,
+                                 {.logits = logits, .k = top_k, .shared_gate = gate, .residual = residual});
+  experts.run_fused(step, out, in, {.logits = logits, .k = top_k, .residual = residual});
+  step.ops.add(step.stream, out, out, gate_rows(step, shared(step, in), gate));
+}
+
 void MoeFfn::add_to(Step& step, const Tensor& out, const Tensor& residual, const layers::Normed& in) const {
+  if (step.ops.fused != nullptr) return add_fused(step, out, residual, in);
   const Tensor x = in.norm(step, in.x);
   const layers::Routing routing = layers::route(step, router(step, x), top_k);
   const Tensor routed = experts(step, x, routing);

@@ -99,12 +99,15 @@ class LayerWeights {
   }
 
   MoeFfn moe(const MoeConfig& moe) {
-    return {.router = linear("mlp.gate", moe.experts, config_.hidden_size, "num_experts in config.json"),
-            .top_k = moe.top_k,
-            .experts = experts(moe),
-            .shared = feed_forward("mlp.shared_expert", moe.shared_intermediate_size,
-                                   "shared_expert_intermediate_size in config.json"),
-            .shared_gate = linear("mlp.shared_expert_gate", 1, config_.hidden_size, kHidden)};
+    MoeFfn ffn = {
+        .router = linear("mlp.gate", moe.experts, config_.hidden_size, "num_experts in config.json"),
+        .top_k = moe.top_k,
+        .experts = experts(moe),
+        .shared = feed_forward("mlp.shared_expert", moe.shared_intermediate_size,
+                               "shared_expert_intermediate_size in config.json"),
+        .shared_gate = linear("mlp.shared_expert_gate", 1, config_.hidden_size, kHidden)};
+    if (loader_.fuses()) ffn.with_shared = ffn.experts.joined_by(ffn.shared);
+    return ffn;
   }
 
  private:

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// For .cu files: a block that multiplies 128 outputs by up to 128 rows with warpgroup instructions, while
+// warps of its own keep rows and weights coming.
+#pragma once
+
+#include "kernels/linear/tile_product.cuh"
+#include "kernels/linear/warpgroup_step.cuh"
+
+namespace lanner::kernels {
+
+// A block: two groups of 4 warps with 64 outputs each, and a third that asks for rows and weights and gives
+// registers to the others. With a gate the second group takes the other product's outputs.
+inline constexpr unsigned kGroups = 2;
+inline constexpr unsigned kGroupThreads = 128;
+inline constexpr unsigned kProductThreads = kGroups * kGroupThreads;
+inline constexpr unsigned kThreads = kProductThreads + 128;
+inline constexpr unsigned kWarps = kProductThreads / 32;
+inline constexpr unsigned kTileOutputs = kGroups * 64;
+inline constexpr unsigned kPitch = 68;  // of a row's 64 outputs: a warp's writes meet no bank twice
+
+/// A block's stages in shared memory: a chunk's rows, codes and table entries each.
+template <TileCode kCode, unsigned kGroup, unsigned kRows>
+struct Stage {
+  static constexpr unsigned kEntries = kCode == TileCode::kHalf ? 0 : kGroup == 32 ? 2 : 1;
+  static constexpr unsigned kCodeBytes = 512 * kCodeVectors<kCode>;  // of a warp
+  static constexpr unsigned kTableBytes = 64 * kEntries;
+  static constexpr unsigned kCodes = kRows * 128;  // offsets
+  static constexpr unsigned kTables = kCodes + kWarps * kCodeBytes;
+  static constexpr unsigned kBytes = kTables + kWarps * kTableBytes;
+  static constexpr unsigned kBlocks = kRows == 128 ? 1 : 2;  // of a multiprocessor
+  // Beside the stages: values on their way between the groups.
+  static constexpr unsigned kPassedBytes = kRows * kPitch * 4;
+  static constexpr unsigned kMemory = (224 << 10) / kBlocks - kPassedBytes;
+  static constexpr unsigned kCount = kMemory / kBytes < 12 ? kMemory / kBytes : 12;
+  static constexpr unsigned kAllBytes = kCount * kBytes + kPassedBytes;
+};
+
+/// Where a block stands.
+struct Place {
+  const TiledWeight* first_w = nullptr;  ///< of either group of warps
+  const TiledWeight* second_w = nullptr;
+  unsigned first_tile = 0;  ///< of either group's outputs
+  unsigned second_tile = 0;
+  unsigned row = 0;  ///< first row in the split rows
+  unsigned rows = 0;
+  unsigned begin = 0;  ///< chunks
+  unsigned end = 0;
+  ProductOut to = {};
+
+  __device__ const TiledWeight& w(unsigned group) const { return group == 0 ? *first_w : *second_w; }
+  __device__ unsigned tile(unsigned group) const { return group == 0 ? first_tile : second_tile; }
+};
+
+#if __CUDA_ARCH_FEAT_SM90_ALL
+
+__device__ inline void arrive(std::uint64_t* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
+__device__ inline void init_barrier(std::uint64_t* barrier, unsigned count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(count)
+               : "memory");
+}
+
+/// full[] is passed when a stage has come, empty[] when both groups have used it.
+struct Barriers {
+  std::uint64_t* full;
+  std::uint64_t* empty;
+};
+
+/// Where a thread stands among the stages, through all that its block computes.
+struct Cursor {
+  unsigned stage = 0;
+  unsigned round = 0;
+
+  template <typename Stages>
+  __device__ void advance() {
+    if (++stage < Stages::kCount) return;
+    stage = 0;
+    ++round;
+  }
+};
+
+__device__ inline void copy16(void* to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+}
+
+/// Arrives when this thread's copies have come.
+__device__ inline void arrive_with_copies(std::uint64_t* barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier))
+               : "memory");
+}
+
+/// Asks for all chunks, by one group of warps: rows in one run, weights in 16 bytes a thread.
+template <typename Stages>
+__device__ void fetch(std::uint8_t* memory, const Barriers& barriers, const SplitRows& x, const Place& place,
+                      unsigned group_size, Cursor& cursor) {
+  constexpr unsigned kVectors = Stages::kCodeBytes / 512;
+  constexpr unsigned kTablePieces = Stages::kTableBytes == 0 ? 1 : Stages::kTableBytes / 16;
+  const unsigned thread = threadIdx.x % kGroupThreads;
+  const unsigned chunks = place.first_w->chunks;
+  const unsigned row_bytes = (place.rows + 7) / 8 * 1024;
+  const std::size_t row_step = std::size_t{x.row_tiles} * 1024;
+  const auto* rows = static_cast<const std::uint8_t*>(x.high) + place.begin * row_step + place.row / 8 * 1024;
+  const auto tile_of = [&](unsigned group, unsigned warp) {
+    return std::size_t{min(place.tile(group) + warp, place.w(group).tiles() - 1)};
+  };
+  const std::uint8_t* codes[2 * kVectors];
+#pragma unroll
+  for (unsigned i = 0; i < 2 * kVectors; ++i) {
+    const unsigned at = thread + i * kGroupThreads;
+    const unsigned group = i / kVectors;
+    codes[i] = static_cast<const std::uint8_t*>(place.w(group).codes) +
+               (tile_of(group, at / (32 * kVectors) % 4) * chunks + place.begin) * Stages::kCodeBytes +
+               at % (32 * kVectors) * 16;
+  }
+  const bool has_table = Stages::kTableBytes > 0 && thread < kWarps * kTablePieces;
+  const unsigned table_warp = has_table ? thread / kTablePieces : 0;
+  const auto* table = static_cast<const std::uint8_t*>(place.w(table_warp / 4).tables) +
+                      tile_of(table_warp / 4, table_warp % 4) * (chunks * 64 / group_size) * 64 +
+                      thread % kTablePieces * 16;
+  for (unsigned chunk = place.begin; chunk < place.end; ++chunk) {
+    if (cursor.round > 0) wait_barrier(barriers.empty + cursor.stage, (cursor.round - 1) % 2);
+    std::uint64_t* full = barriers.full + cursor.stage;
+    std::uint8_t* to = memory + cursor.stage * Stages::kBytes;
+    if (thread == 0) {
+      expect_bytes(full, row_bytes);
+      copy_bulk(to, rows, row_bytes, full);
+      rows += row_step;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < 2 * kVectors; ++i) {
+      copy16(to + Stages::kCodes + (thread + i * kGroupThreads) * 16, codes[i]);
+      codes[i] += Stages::kCodeBytes;
+    }
+    if (has_table)
+      copy16(to + Stages::kTables + thread * 16, table + std::size_t{chunk * 64 / group_size} * 64);
+    arrive_with_copies(full);
+    cursor.advance<Stages>();
+  }
+}
+
+/// A chunk's weights as the tensor cores take them.
+struct ChunkFragments {
+  UnitFragments unit[2];
+};
+
+template <TileCode kCode, unsigned kGroup, typename Stages>
+__device__ inline void widen(ChunkFragments& f, const std::uint8_t* stage) {
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned warp = threadIdx.x / 32;
+  const auto* from =
+      reinterpret_cast<const uint4*>(stage + Stages::kCodes + warp * Stages::kCodeBytes) + lane;
+  uint4 codes[kCodeVectors<kCode>];
+#pragma unroll
+  for (unsigned v = 0; v < kCodeVectors<kCode>; ++v) codes[v] = from[v * 32];
+  const auto* entries =
+      reinterpret_cast<const uint2*>(stage + Stages::kTables + warp * Stages::kTableBytes) + lane / 4;
+#pragma unroll
+  for (unsigned unit = 0; unit < 2; ++unit) {
+    f.unit[unit] = unit_fragments<kCode>(codes, unit);
+    if constexpr (kCode != TileCode::kHalf)
+      scale_fragments(f.unit[unit], entries[kGroup == 32 ? unit * 8 : 0]);
+  }
+}
+
+/// 64 outputs by kRows rows by one group of warps: the totals of the slices of the block's chunks.
+template <TileCode kCode, unsigned kGroup, unsigned kRows, typename Stages>
+__device__ void multiply(float (&totals)[kRows / 2], std::uint8_t* memory, const Barriers& barriers,
+                         const Place& place, unsigned per_slice, Cursor& cursor) {
+  float sums[kRows / 2];
+#pragma unroll
+  for (unsigned i = 0; i < kRows / 2; ++i) sums[i] = totals[i] = 0;
+  if (place.begin >= place.end) return;
+  unsigned in_slice = 0;
+  const auto take = [&](ChunkFragments& f) {
+    wait_barrier(barriers.full + cursor.stage, cursor.round % 2);
+    widen<kCode, kGroup, Stages>(f, memory + cursor.stage * Stages::kBytes);
+  };
+  // Products of the chunk under the cursor, while which meanwhile() runs.
+  const auto run = [&](unsigned chunk, const ChunkFragments& f, auto&& meanwhile) {
+    const unsigned stage = cursor.stage;
+    const std::uint64_t rows = describe_rows(shared_address(memory) + stage * Stages::kBytes);
+    begin_products();
+#pragma unroll
+    for (unsigned step = 0; step < 4; ++step)
+      multiply_step(sums, f.unit[step / 2].a[step % 2], rows + step * kStepOffset,
+                    step != 0 || in_slice != 0);
+    end_products();
+    cursor.advance<Stages>();
+    meanwhile();
+    wait_products();
+    if (threadIdx.x % kGroupThreads == 0) arrive(barriers.empty + stage);
+    if (++in_slice == per_slice || chunk + 1 == place.end) {
+      in_slice = 0;
+#pragma unroll
+      for (unsigned i = 0; i < kRows / 2; ++i) totals[i] += sums[i];
+    }
+  };
+  if constexpr (Stages::kBlocks > 1) {
+    // The other block's products run meanwhile.
+    ChunkFragments f;
+    for (unsigned chunk = place.begin; chunk < place.end; ++chunk) {
+      take(f);
+      run(chunk, f, [] {});
+    }
+  } else {
+    ChunkFragments f[2];
+    const auto take_next = [&](unsigned chunk, ChunkFragments& next) {
+      if (chunk + 1 < place.end) take(next);
+    };
+    take(f[0]);
+    for (unsigned chunk = place.begin; chunk < place.end; chunk += 2) {
+      run(chunk, f[0], [&] { take_next(chunk, f[1]); });
+      if (chunk + 1 < place.end) run(chunk + 1, f[1], [&] { take_next(chunk + 1, f[0]); });
+    }
+  }
+}
+
+/// f(element of the totals, row, output) of this lane.
+template <unsigned kRows, typename F>
+__device__ void for_elements(F&& f) {
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned warp = threadIdx.x / 32 % 4;
+#pragma unroll
+  for (unsigned t = 0; t < kRows / 8; ++t)
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i)
+      f(t * 4 + i, t * 8 + lane % 4 * 2 + i % 2, warp * 16 + lane / 4 + i / 2 * 8);
+}
+
+#endif
+
+}  // namespace lanner::kernels
