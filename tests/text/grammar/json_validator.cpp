@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "text/unicode.h"
@@ -17,17 +18,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 bool pattern_found(const std::string& pattern, const std::string& text) {
-  static std::map<std::string, pcre2_code*> cache;
-  pcre2_code*& code = cache[pattern];
+  static std::map<std::string, std::shared_ptr<pcre2_code>> cache;
+  std::shared_ptr<pcre2_code>& code = cache[pattern];
   if (code == nullptr) {
     int error = 0;
     std::size_t offset = 0;
-    code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                         PCRE2_UTF | PCRE2_DOLLAR_ENDONLY, &error, &offset, nullptr);
+    code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                             PCRE2_UTF | PCRE2_DOLLAR_ENDONLY, &error, &offset, nullptr),
+               pcre2_code_free);
   }
-  pcre2_match_data* data = pcre2_match_data_create_from_pattern(code, nullptr);
+  pcre2_match_data* data = pcre2_match_data_create_from_pattern(code.get(), nullptr);
   const int found =
-      pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), 0, 0, data, nullptr);
+      pcre2_match(code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), 0, 0, data, nullptr);
   pcre2_match_data_free(data);
   return found >= 0;
 }
