@@ -75,6 +75,7 @@ typedef struct lanner_generate_options {
   const char* tools;  /* JSON text: tools in the form of OpenAI's requests; NULL = none; lanner_chat() only */
   int tools_required; /* not 0 = the answer consists of calls */
   int logprobs;       /* how many of the likeliest tokens to list, 0 to 20; below 0 = no log-probabilities */
+  const char* adapter; /* mounted ones: "a", "a@0.5+b"; NULL = none */
 } lanner_generate_options;
 
 typedef struct lanner_tool_call {
@@ -143,6 +144,12 @@ lanner_model* lanner_load(const char* folder, const lanner_load_options* options
 void lanner_free(lanner_model* model);
 size_t lanner_context(const lanner_model* model);
 lanner_stats lanner_get_stats(const lanner_model* model);
+
+/* Makes a LoRA adapter's folder available to requests under an id; scale multiplies its own, 1 = as it was
+ * trained. LANNER_OK or a failure. */
+lanner_status lanner_mount_adapter(lanner_model* model, const char* id, const char* folder, float scale);
+/* Requests that use it keep it to their end. LANNER_OK, LANNER_NOT_FOUND or another failure. */
+lanner_status lanner_unmount_adapter(lanner_model* model, const char* id);
 
 lanner_generate_options lanner_generate_defaults(void);
 /* Start an answer: the next message of a conversation, or what goes on with a text. options may be NULL. */

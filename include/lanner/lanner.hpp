@@ -89,6 +89,7 @@ struct GenerateOptions {
   std::optional<std::size_t> max_tokens = {};  ///< none = what context and memory hold
   std::vector<std::string> stop = {};          ///< the answer ends before any of these
   std::optional<bool> thinking = {};           ///< none = as the chat template does
+  std::string adapter = {};                    ///< mounted ones: "a", "a@0.5+b"; empty = none
   std::optional<std::chrono::milliseconds> timeout = {};
   Format format = Format::kFree;
   std::string format_text = {};
@@ -183,6 +184,12 @@ class Model {
   Answer chat(std::span<const Message> messages, const GenerateOptions& options = {});
   /// Goes on with a text. Throws as chat().
   Answer complete(std::string_view text, const GenerateOptions& options = {});
+
+  /// Makes a LoRA adapter's folder (PEFT or mlx-lm) available to requests under an id; `scale` multiplies its
+  /// own. CPU only. Throws Error, kInvalidArgument also when the id is taken by another adapter.
+  void mount_adapter(const std::string& id, const std::filesystem::path& folder, float scale = 1);
+  /// Requests that use it keep it to their end. False when there is none.
+  bool unmount_adapter(const std::string& id);
 
   std::vector<std::int32_t> tokenize(std::string_view text) const;
   std::string detokenize(std::span<const std::int32_t> ids) const;

@@ -128,6 +128,7 @@ GenerateOptions generate_options(const lanner_generate_options* given) {
   if (given->max_tokens >= 0) options.max_tokens = static_cast<std::size_t>(given->max_tokens);
   if (given->thinking >= 0) options.thinking = given->thinking != 0;
   expect(given->timeout_ms >= 0, "timeout_ms is negative");
+  if (given->adapter != nullptr) options.adapter = given->adapter;
   if (given->timeout_ms > 0) options.timeout = std::chrono::milliseconds(given->timeout_ms);
   expect(given->stop_count == 0 || given->stop != nullptr, "stop is NULL, but stop_count is not 0");
   for (std::size_t i = 0; i < given->stop_count; ++i) {
@@ -244,6 +245,24 @@ lanner_stats lanner_get_stats(const lanner_model* model) {
           .generated_tokens = stats.generated_tokens};
 }
 
+lanner_status lanner_mount_adapter(lanner_model* model, const char* id, const char* folder, float scale) {
+  return lanner::api::reported([&] {
+    lanner::api::expect(model != nullptr && id != nullptr && folder != nullptr,
+                        "model, id or folder is NULL");
+    model->model.mount_adapter(id, folder, scale);
+    return LANNER_OK;
+  });
+}
+
+lanner_status lanner_unmount_adapter(lanner_model* model, const char* id) {
+  return lanner::api::reported([&] {
+    lanner::api::expect(model != nullptr && id != nullptr, "model or id is NULL");
+    if (!model->model.unmount_adapter(id))
+      throw lanner::api::Error(lanner::api::ErrorKind::kNotFound, "there is no adapter of this id");
+    return LANNER_OK;
+  });
+}
+
 lanner_generate_options lanner_generate_defaults(void) {
   return {.temperature = -1,
           .top_k = -1,
@@ -261,7 +280,8 @@ lanner_generate_options lanner_generate_defaults(void) {
           .choice_count = 0,
           .tools = nullptr,
           .tools_required = 0,
-          .logprobs = -1};
+          .logprobs = -1,
+          .adapter = nullptr};
 }
 
 lanner_answer* lanner_chat(lanner_model* model, const lanner_message* messages, size_t count,

@@ -219,7 +219,8 @@ class Model::Impl {
                          .max_sequences = options.max_sequences,
                          .cache_bytes = options.cache_bytes}) {}
 
-  Answer submit(engine::Request request) {
+  Answer submit(engine::Request request, const GenerateOptions& options) {
+    request.adapters = engine_.adapters().select(engine::parse_adapter_choices(options.adapter));
     std::variant<engine::RequestHandle, engine::Refusal> taken = engine_.submit(std::move(request));
     if (const auto* refusal = std::get_if<engine::Refusal>(&taken)) {
       const bool later = refusal->kind == engine::RefusalKind::kQueueFull ||
@@ -239,6 +240,7 @@ class Model::Impl {
   }
 
   const engine::LoadedModel& model() const { return *model_; }
+  engine::Engine& engine() { return engine_; }
   const engine::Engine& engine() const { return engine_; }
 
  private:
@@ -269,7 +271,7 @@ Answer Model::chat(std::span<const Message> messages, const GenerateOptions& opt
     engine::ChatPrompt prompt = engine::encode_chat_prompt(impl_->model().text(), input);
     request.prompt = std::move(prompt.ids);
     request.checkpoints = std::move(prompt.checkpoints);
-    return impl_->submit(std::move(request));
+    return impl_->submit(std::move(request), options);
   });
 }
 
@@ -280,7 +282,22 @@ Answer Model::complete(std::string_view text, const GenerateOptions& options) {
     request.constraint = impl_->constraint({}, answer_shape(options));
     request.form = engine::AnswerForm::kPlain;
     request.prompt = impl_->model().encode_plain(text);
-    return impl_->submit(std::move(request));
+    return impl_->submit(std::move(request), options);
+  });
+}
+
+void Model::mount_adapter(const std::string& id, const std::filesystem::path& folder, float scale) {
+  guarded([&] {
+    const engine::MountResult result = impl_->engine().mount_adapter(id, folder, scale);
+    require(result != engine::MountResult::kConflict, "another adapter has this id; unmount it first");
+    return result;
+  });
+}
+
+bool Model::unmount_adapter(const std::string& id) {
+  return guarded([&] {
+    return impl_->engine().unmount_adapter(id, engine::UnmountRule::kLetEnd) ==
+           engine::UnmountResult::kUnmounted;
   });
 }
 

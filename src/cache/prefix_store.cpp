@@ -156,10 +156,10 @@ void PrefixStore::forget(const PrefixKey& key) {
   if (const auto tree = trees_.find(key); tree != trees_.end()) remove_tree(tree);
 }
 
-void PrefixStore::forget_adapters(const std::string& adapters) {
+void PrefixStore::forget_where(const std::function<bool(const PrefixKey&)>& matches) {
   for (auto tree = trees_.begin(); tree != trees_.end();) {
     const auto next = std::next(tree);
-    if (tree->first.adapters == adapters) remove_tree(tree);
+    if (matches(tree->first)) remove_tree(tree);
     tree = next;
   }
 }

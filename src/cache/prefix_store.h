@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -72,9 +73,9 @@ class PrefixStore {
   /// Drops the checkpoint that is next in order; false when there is none. Frees what no other sequence
   /// holds.
   bool evict_one();
-  /// Drops everything stored under key, or with these adapters.
+  /// Drops everything stored under key, or under every key that `matches` picks.
   void forget(const PrefixKey& key);
-  void forget_adapters(const std::string& adapters);
+  void forget_where(const std::function<bool(const PrefixKey&)>& matches);
   void clear();
 
   std::size_t capacity_bytes() const { return capacity_bytes_; }

@@ -54,8 +54,9 @@ std::vector<BatchLine> read_lines(const std::filesystem::path& file) {
 /// Keeps several requests going and writes each result as it comes.
 class BatchRun {
  public:
-  BatchRun(engine::Engine& engine, const BatchOptions& options, BatchOutput& output)
-      : engine_(engine), options_(options), output_(output) {}
+  BatchRun(engine::Engine& engine, const BatchOptions& options, BatchOutput& output,
+           std::shared_ptr<const engine::AdapterSet> adapters)
+      : engine_(engine), options_(options), output_(output), adapters_(std::move(adapters)) {}
 
   bool has_room() const { return running_.size() < options_.parallel; }
   bool is_idle() const { return running_.empty(); }
@@ -66,7 +67,7 @@ class BatchRun {
       BatchRequest batch = read_batch_request(line, options_.sampling, engine_.model());
       running_.push_back({.line = line,
                           .kind = batch.kind,
-                          .handle = engine_.require(std::move(batch.request)),
+                          .handle = engine_.require(with_adapters(std::move(batch))),
                           .result = {}});
     } catch (const Error& error) {
       // A line that cannot be answered is an answer; the others go on.
@@ -99,6 +100,11 @@ class BatchRun {
     BatchResult result;
   };
 
+  engine::Request with_adapters(BatchRequest batch) {
+    batch.request.adapters = batch.adapters ? engine_.adapters().select(*batch.adapters) : adapters_;
+    return std::move(batch.request);
+  }
+
   void finish(const Running& one) {
     if (!one.result.failed()) {
       const auto body = one.result.body(one.line, one.kind, engine_.model().tokenizer());
@@ -111,6 +117,7 @@ class BatchRun {
   engine::Engine& engine_;
   const BatchOptions& options_;
   BatchOutput& output_;
+  std::shared_ptr<const engine::AdapterSet> adapters_;  ///< of lines that name none
   std::vector<Running> running_;
   std::size_t failed_ = 0;
 };
@@ -131,6 +138,7 @@ void declare_batch(CLI::App& app, BatchOptions& options) {
       ->type_name("N")
       ->check(whole_between(1, 256));
   add_sampling_options(app, options.sampling);
+  add_adapter_option(app, options.adapters, "all together, unless a line's body has \"adapter\"");
   add_machine_options(app, options.model);
   set_examples(app,
                "  lanner batch questions.jsonl answers.jsonl -m FOLDER\n"
@@ -148,10 +156,11 @@ int batch_command(const BatchOptions& options, Console& console) {
   engine::EngineOptions settings = engine_options(options.model, options.sampling);
   settings.max_sequences = options.parallel;
   engine::Engine engine(model, settings);
+  auto adapters = mount_adapters(options.adapters, engine, console);
 
   const InterruptWatch watch;
   ProgressBar bar(console, "batch");
-  BatchRun run(engine, options, output);
+  BatchRun run(engine, options, output, std::move(adapters));
   std::size_t next = 0;
   std::size_t done = before;
   while ((next < lines.size() || !run.is_idle()) && !watch.raised()) {

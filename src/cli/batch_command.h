@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 
+#include "cli/adapter_arguments.h"
 #include "cli/console.h"
 #include "cli/model_arguments.h"
 #include "cli/sampling_arguments.h"
@@ -15,6 +16,7 @@ struct BatchOptions {
   std::filesystem::path input = {};
   std::filesystem::path output = {};
   SamplingArguments sampling = {};
+  AdapterArguments adapters = {};
   std::size_t parallel = 8;
 };
 

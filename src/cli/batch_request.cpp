@@ -124,6 +124,8 @@ BatchRequest read_batch_request(const BatchLine& line, const SamplingArguments& 
     read_chat(body, line.text, model, batch.request);
   else
     batch.request.form = engine::AnswerForm::kPlain;
+  if (const auto adapter = body.find_string("adapter"))
+    batch.adapters = engine::parse_adapter_choices(*adapter);
   read_sampling(body, batch.request);
   read_ends(body, batch.request);
   return batch;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/sampling_arguments.h"
 #include "engine/loaded_model.h"
@@ -23,6 +25,7 @@ enum class BatchKind : std::uint8_t { kChat, kCompletion };
 struct BatchRequest {
   BatchKind kind = BatchKind::kChat;
   engine::Request request;
+  std::optional<std::vector<engine::AdapterChoice>> adapters = {};  ///< that the line names; none = not
 };
 
 /// The custom_id of a line. Throws Error kCorrupt naming file and line when it is no object with one.

@@ -75,6 +75,7 @@ void declare_chat(CLI::App& app, ChatOptions& options) {
   add_chat_options(app, options.chat);
   add_sampling_options(app, options.sampling);
   add_prompt_cache_options(app, options.prompt_cache);
+  add_adapter_option(app, options.adapters, "what they add to the model is added up");
   add_machine_options(app, options.model);
   add_kv_option(app, options.model, "as kv_config.json says, else bf16");
   set_examples(

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "cli/adapter_arguments.h"
 #include "cli/chat_arguments.h"
 #include "cli/console.h"
 #include "cli/model_arguments.h"
@@ -17,6 +18,7 @@ struct ChatOptions {
   ChatArguments chat = {};
   SamplingArguments sampling = {};
   PromptCacheArguments prompt_cache = {};
+  AdapterArguments adapters = {};
   std::optional<std::filesystem::path> history = {};  ///< file of the input history
 };
 

@@ -79,11 +79,12 @@ ChatSession::ChatSession(const ChatOptions& options, std::shared_ptr<const engin
       model_(std::move(model)),
       console_(console),
       engine_(model_, engine_options(options.model, options.sampling)),
+      adapters_(mount_adapters(options.adapters, engine_, console)),
       tools_(std::move(tools)),
       system_(options.chat.system),
       thinking_(options.chat.thinking),
       seed_(options.sampling.seed.value_or(random_seed())) {
-  load_prompt_cache(options.prompt_cache, engine_);
+  load_prompt_cache(options.prompt_cache, engine_, adapters_.get());
 }
 
 ChatSession::Next ChatSession::handle(const std::string& message) {
@@ -162,7 +163,8 @@ void ChatSession::keep_prompt_cache() {
   if (options_.prompt_cache.file.empty() || messages_.empty()) return;
   text::ChatInput history = chat_input();
   history.generation_prompt = text::GenerationPrompt::kOmit;
-  save_prompt_cache(options_.prompt_cache, engine_, model_->text().encode_chat(history), console_);
+  save_prompt_cache(options_.prompt_cache, engine_, {model_->text().encode_chat(history), adapters_.get()},
+                    console_);
 }
 
 ChatSession::Next ChatSession::answer() {
@@ -179,6 +181,7 @@ ChatSession::Next ChatSession::answer() {
 ChatSession::Next ChatSession::answer_prompt(engine::ChatPrompt prompt) {
   const std::size_t prompt_tokens = prompt.ids.size();
   engine::Request request = answer_request(options_.sampling, std::move(prompt.ids), *model_);
+  request.adapters = adapters_;
   request.checkpoints = std::move(prompt.checkpoints);
   request.sampling =
       sampling_options(options_.sampling, model_->defaults(), model_->tokenizer().vocab_size(), seed_);

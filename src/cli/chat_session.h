@@ -54,6 +54,7 @@ class ChatSession {
   std::shared_ptr<const engine::LoadedModel> model_;
   Console& console_;
   engine::Engine engine_;
+  std::shared_ptr<const engine::AdapterSet> adapters_;
   nlohmann::ordered_json tools_;
   nlohmann::ordered_json messages_ = nlohmann::ordered_json::array();
   std::string system_;

@@ -32,6 +32,7 @@ void declare_logits(CLI::App& app, LogitsOptions& options) {
   app.add_option("--chunk", options.chunk, "tokens of one forward pass (default: 512); changes no result")
       ->type_name("N")
       ->check(whole_between(1, 1 << 16));
+  add_adapter_option(app, options.adapters, "what they add to the model is added up");
   add_machine_options(app, options.model);
   set_examples(app,
                "  lanner logits FOLDER --ids 2,17,99 -o out.safetensors\n"
@@ -48,12 +49,14 @@ int logits_command(const LogitsOptions& options, Console& console) {
   device::Stream stream(ops, options.model.thread_count());
   const auto model = models::load_model(
       checkpoint, {.ops = ops, .compute = options.model.arithmetic(), .pool = stream.pool()});
+  const auto adapters = read_adapters(options.adapters, *model, ops, console);
   const InterruptWatch watch(WatchedSignals::kAnyEnding);
   ProgressBar bar(console, "logits");
   engine::dump_logits(*model, ops, stream,
                       {.ids = ids,
                        .chunk = options.chunk,
                        .hidden = options.hidden ? engine::HiddenStates::kAll : engine::HiddenStates::kNone,
+                       .adapters = adapters ? &adapters->lora : nullptr,
                        .progress =
                            [&](std::size_t done, std::size_t total) {
                              watch.check();

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/adapter_arguments.h"
 #include "cli/console.h"
 #include "cli/model_arguments.h"
 #include "cli/prompt_source.h"
@@ -14,6 +15,7 @@ namespace lanner::cli {
 struct LogitsOptions {
   ModelArguments model = {};
   PromptSource prompt = {};
+  AdapterArguments adapters = {};
   std::vector<TokenId> ids = {};
   std::string output;
   std::size_t chunk = 512;

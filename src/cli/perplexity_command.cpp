@@ -70,6 +70,7 @@ void declare_perplexity(CLI::App& app, PerplexityOptions& options) {
       "also compare every prediction with exact arithmetic and f32 keys and values (for --compute int8, "
       "--kv-type)");
   app.add_flag("--json", options.json, "one JSON object");
+  add_adapter_option(app, options.adapters, "what they add to the model is added up");
   add_machine_options(app, options.model);
   add_kv_option(app, options.model, "f32, exact");
   set_examples(app,
@@ -83,6 +84,10 @@ int perplexity_command(const PerplexityOptions& options, Console& console) {
   const std::string text = read_text(options.text, console);
   const auto loaded = load_model(options.model, console);
   const engine::LoadedModel& model = *loaded;
+  const auto adapters = read_adapters(options.adapters, model.model(), model.ops(), console);
+  if (adapters && options.agreement)
+    throw Error(ErrorKind::kInvalidArgument,
+                "--agreement compares ways to compute the model itself; leave out --adapter");
   device::Stream stream(model.ops(), options.model.thread_count());
   const std::size_t chunk = std::min(options.chunk, model.model().facts().context);
   const std::vector<TokenId> ids = model.tokenizer().encode(text);
@@ -90,10 +95,14 @@ int perplexity_command(const PerplexityOptions& options, Console& console) {
   const InterruptWatch watch;
   ProgressBar bar(console, "perplexity");
   const engine::Perplexity result =
-      engine::measure_perplexity(model, stream, ids, chunk, [&](std::size_t done) {
-        watch.check();
-        bar.update(done, ids.size());
-      });
+      engine::measure_perplexity(model, stream,
+                                 {.ids = ids,
+                                  .chunk = chunk,
+                                  .adapters = adapters ? &adapters->lora : nullptr,
+                                  .progress = [&](std::size_t done) {
+                                    watch.check();
+                                    bar.update(done, ids.size());
+                                  }});
   std::optional<engine::Agreement> agreement;
   if (options.agreement) agreement = compare_with_exact(options, model, stream, ids, bar);
   bar.clear();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "cli/adapter_arguments.h"
 #include "cli/console.h"
 #include "cli/model_arguments.h"
 #include "cli/prompt_source.h"
@@ -12,6 +13,7 @@ namespace lanner::cli {
 struct PerplexityOptions {
   ModelArguments model = {.kv_type = device::KvType::kF32};
   PromptSource text = {};
+  AdapterArguments adapters = {};
   std::size_t chunk = 512;
   bool json = false;
   bool agreement = false;  ///< compare the arithmetic of --compute with the exact one

@@ -25,16 +25,17 @@ void add_prompt_cache_options(CLI::App& app, PromptCacheArguments& arguments) {
   app.add_flag("--prompt-cache-ro", arguments.read_only, "leave the file as it is")->group(kPromptCacheGroup);
 }
 
-void load_prompt_cache(const PromptCacheArguments& arguments, engine::Engine& engine) {
+void load_prompt_cache(const PromptCacheArguments& arguments, engine::Engine& engine,
+                       const engine::AdapterSet* adapters) {
   std::error_code ignored;
   if (!arguments.file.empty() && std::filesystem::exists(arguments.file, ignored))
-    engine.restore_state(arguments.file);
+    engine.restore_state(arguments.file, adapters);
 }
 
 void save_prompt_cache(const PromptCacheArguments& arguments, engine::Engine& engine,
-                       std::span<const TokenId> ids, Console& console) {
-  if (arguments.file.empty() || arguments.read_only || ids.empty()) return;
-  const std::size_t tokens = engine.save_prefix(arguments.file, ids);
+                       const CachedPrompt& prompt, Console& console) {
+  if (arguments.file.empty() || arguments.read_only || prompt.ids.empty()) return;
+  const std::size_t tokens = engine.save_prefix(arguments.file, prompt.ids, prompt.adapters);
   if (tokens > 0)
     console.log << fmt::format("{} tokens are kept in {}\n", tokens, io::printable(arguments.file));
 }

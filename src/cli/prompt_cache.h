@@ -19,11 +19,19 @@ struct PromptCacheArguments {
 /// Adds --prompt-cache and --prompt-cache-ro, as llama.cpp spells them.
 void add_prompt_cache_options(CLI::App& app, PromptCacheArguments& arguments);
 
-/// Reads the file when there is one. Throws Error for a file that is damaged or of another model.
-void load_prompt_cache(const PromptCacheArguments& arguments, engine::Engine& engine);
+/// What a prompt cache is of, beside the engine's model.
+struct CachedPrompt {
+  std::span<const TokenId> ids;
+  const engine::AdapterSet* adapters = nullptr;  ///< that it is computed with
+};
 
-/// Writes the longest beginning of `ids` that the engine knows, and says so. Throws Error kIo.
+/// Reads the file when there is one. Throws Error for a file that is damaged, or of another model or other
+/// adapters.
+void load_prompt_cache(const PromptCacheArguments& arguments, engine::Engine& engine,
+                       const engine::AdapterSet* adapters);
+
+/// Writes the longest beginning of the prompt that the engine knows, and says so. Throws Error kIo.
 void save_prompt_cache(const PromptCacheArguments& arguments, engine::Engine& engine,
-                       std::span<const TokenId> ids, Console& console);
+                       const CachedPrompt& prompt, Console& console);
 
 }  // namespace lanner::cli

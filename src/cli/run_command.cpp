@@ -73,6 +73,7 @@ void declare_run(CLI::App& app, RunOptions& options) {
   add_chat_options(app, options.chat);
   add_sampling_options(app, options.sampling);
   add_prompt_cache_options(app, options.prompt_cache);
+  add_adapter_option(app, options.adapters, "what they add to the model is added up");
   add_machine_options(app, options.model);
   add_kv_option(app, options.model, "as kv_config.json says, else bf16");
   set_examples(app,
@@ -80,6 +81,7 @@ void declare_run(CLI::App& app, RunOptions& options) {
                "  lanner run FOLDER -p \"Hello\" --temp 0 -n 100 --json\n"
                "  lanner run org/name -f question.txt --system \"Answer in one sentence.\" --no-think\n"
                "  lanner run FOLDER -f long.txt --prompt-cache long.state\n"
+               "  lanner run FOLDER -p \"Hello\" --adapter pirate@0.8\n"
                "  echo \"Once upon a time\" | lanner run FOLDER --raw -n 200 --seed 7\n");
 }
 
@@ -105,15 +107,17 @@ int run_command(const RunOptions& options, Console& console) {
   request.form = options.raw ? engine::AnswerForm::kPlain : engine::AnswerForm::kChat;
   request.tools = tools;
   engine::Engine engine(model, engine_options(options.model, options.sampling));
-  load_prompt_cache(options.prompt_cache, engine);
+  request.adapters = mount_adapters(options.adapters, engine, console);
+  const std::shared_ptr<const engine::AdapterSet> adapters = request.adapters;
+  load_prompt_cache(options.prompt_cache, engine, adapters.get());
   AnswerPrinter printer(console, options.chat.display);
   ReadAnswer answer = read_answer(engine, std::move(request), options.json ? nullptr : &printer, console);
   answer.statistics.load_seconds = load_seconds;
 
   if (options.json) console.out << as_json(answer, *model, sampling.seed).dump() << '\n';
   console.log << remarks(options, answer, console.terminal);
-  save_prompt_cache(options.prompt_cache, engine, std::span(prompt.ids).first(prompt.ids.size() - 1),
-                    console);
+  save_prompt_cache(options.prompt_cache, engine,
+                    {std::span(prompt.ids).first(prompt.ids.size() - 1), adapters.get()}, console);
   console.log << statistics_line(answer.statistics) << fmt::format("; load {:.0f} ms", 1000 * load_seconds);
   if (sampling.temperature > 0) console.log << "; seed " << sampling.seed;
   console.log << '\n' << std::flush;

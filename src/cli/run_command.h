@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "cli/adapter_arguments.h"
 #include "cli/chat_arguments.h"
 #include "cli/console.h"
 #include "cli/model_arguments.h"
@@ -16,6 +17,7 @@ struct RunOptions {
   ChatArguments chat = {};
   SamplingArguments sampling = {};
   PromptCacheArguments prompt_cache = {};
+  AdapterArguments adapters = {};
   bool raw = false;
   bool json = false;
 };

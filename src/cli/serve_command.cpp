@@ -63,6 +63,12 @@ void add_access_options(CLI::App& app, ServeOptions& options) {
   app.add_option("--api-key-file", options.api_key_file, "file of keys, one a line; read again on SIGHUP")
       ->type_name("FILE")
       ->group(kAccess);
+  app.add_option("--admin-key", options.admin_keys,
+                 "a key that clients must send to mount adapters and to save states; may be repeated")
+      ->type_name("KEY")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(kAccess);
   app.add_option("--cors-origins", options.cors_origins,
                  "origins whose pages may use the server; * = all (default: none)")
       ->type_name("ORIGIN,...")
@@ -146,6 +152,30 @@ void add_request_options(CLI::App& app, ServeOptions& options) {
   app.add_flag("--strict-model", options.strict_model, "refuse names of other models")->group(kRequests);
 }
 
+void add_adapter_options(CLI::App& app, ServeOptions& options) {
+  add_adapter_option(app, options.adapters, "all together for requests that name none");
+  app.add_option("--default-adapter", options.default_adapter,
+                 "what such requests get instead: none, or ids such as a+b@0.5")
+      ->type_name("ADAPTER")
+      ->group("Adapters");
+  app.add_option("--adapter-dir", options.adapter_folder,
+                 "folder of adapters that clients may mount (default: none)")
+      ->type_name("FOLDER")
+      ->check(CLI::ExistingDirectory)
+      ->group("Adapters");
+}
+
+/// Mounts the adapters of the command line, and says which of them requests get that name none.
+void mount_at_start(const ServeOptions& options, server::ServedModel& served, Console& console) {
+  const auto all = mount_adapters(options.adapters, *served.engine, console);
+  if (options.default_adapter) {
+    served.rules.adapters = engine::parse_adapter_choices(*options.default_adapter);
+    served.engine->adapters().select(served.rules.adapters);  // throws for one that is not there
+  } else if (all) {
+    for (const std::string& id : all->ids) served.rules.adapters.push_back({.id = id});
+  }
+}
+
 std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
 }
@@ -197,6 +227,8 @@ server::ServingOptions serving_options(const ServeOptions& options) {
                      .cors_origins = options.cors_origins,
                      .metrics = options.metrics || is_loopback(options.host)};
   if (!options.state_folder.empty()) serving.service.state_folder = options.state_folder;
+  if (!options.adapter_folder.empty()) serving.service.adapter_folder = options.adapter_folder;
+  serving.admin_keys = options.admin_keys;
   serving.api_keys = options.api_keys;
   if (!options.api_key_file.empty()) serving.api_key_file = options.api_key_file;
   serving.log_format = options.log_format == "json"   ? server::LogFormat::kJson
@@ -224,11 +256,13 @@ void declare_serve(CLI::App& app, ServeOptions& options) {
   add_access_options(app, options);
   add_work_options(app, options);
   add_request_options(app, options);
+  add_adapter_options(app, options);
   add_machine_options(app, options.model);
   set_examples(
       app,
       "  lanner serve\n"
       "  lanner serve FOLDER --port 9000 --parallel 16\n"
+      "  lanner serve FOLDER --adapter pirate --adapter poet@0.7 --default-adapter none\n"
       "  lanner serve FOLDER --host 0.0.0.0 --api-key-file keys.txt --tls-cert c.pem --tls-key k.pem\n"
       "  curl localhost:8080/v1/chat/completions -H 'Content-Type: application/json' \\\n"
       "    -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}'\n");
@@ -247,7 +281,9 @@ int serve_command(const ServeOptions& options, Console& console) {
   console.log << std::flush;
   compute_below_connections();
   const auto model = load_model(options.model, console, [&](double share) { serving.set_progress(share); });
-  serving.set_model(server::serve_model(model, serving_engine(options), request_rules(options, folder)));
+  auto served = server::serve_model(model, serving_engine(options), request_rules(options, folder));
+  mount_at_start(options, *served, console);
+  serving.set_model(std::move(served));
   console.log << "lanner: " << io::printable(folder.native()) << " is ready\n" << std::flush;
   return serving.wait() ? kExitOk : kExitInterrupted;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/adapter_arguments.h"
 #include "cli/cli11_app.h"
 #include "cli/console.h"
 #include "cli/model_arguments.h"
@@ -23,7 +24,11 @@ struct ServeOptions {
   std::vector<std::string> api_keys = {};
   std::string api_key_file = {};
   std::vector<std::string> cors_origins = {};
-  std::string state_folder = {};  ///< empty = none
+  std::vector<std::string> admin_keys = {};
+  std::string state_folder = {};    ///< empty = none
+  std::string adapter_folder = {};  ///< empty = none
+  AdapterArguments adapters = {};
+  std::optional<std::string> default_adapter = {};  ///< none = all of `adapters`
   std::string tls_cert = {};
   std::string tls_key = {};
   std::string log_format = "text";

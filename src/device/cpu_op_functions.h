@@ -28,6 +28,7 @@ void softcap(Stream&, const Tensor& out, const Tensor& x, float cap);
 void linear(Stream&, std::span<const LinearCall> calls, const Tensor& x);
 void gated_linear(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
                   GatedActivation kind);
+void add_low_rank(Stream&, std::span<const LowRankCall> calls);
 /// Scratch of attention() for one of `calls` calls.
 struct AttentionScratch {
   std::size_t shared_bytes = 0;   ///< partial results of segments, when threads share the keys

@@ -46,6 +46,7 @@ Ops cpu_ops(Isa isa) {
       .argmax = cpu::argmax,
       .linear = cpu::linear,
       .gated_linear = cpu::gated_linear,
+      .add_low_rank = cpu::add_low_rank,
       .write_kv = cpu::write_kv,
       .attention = cpu::attention,
       .causal_conv = cpu::causal_conv,

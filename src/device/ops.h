@@ -130,6 +130,20 @@ struct LinearCall {
   const Matrix* w = nullptr;
 };
 
+/// A matrix [N, K] of low rank, scale * b a: what a LoRA adapter adds to a weight. Source: Hu et al. 2021.
+struct LowRank {
+  const Matrix* a = nullptr;  ///< [R, K]
+  const Matrix* b = nullptr;  ///< [N, R]
+  float scale = 1;
+};
+
+/// Low-rank additions to rows of one product.
+struct LowRankCall {
+  Tensor out;                      ///< [T, N], the product x wᵀ
+  Tensor x;                        ///< [T, K]
+  std::span<const LowRank> parts;  ///< summed in this order, then added to out
+};
+
 /// Which gated activation an expert or feed-forward uses.
 enum class GatedActivation : std::uint8_t { kGeluTanh, kSilu };
 
@@ -220,6 +234,8 @@ struct Ops {
   /// out [T, N] = act(x gateᵀ) * (x upᵀ)
   void (*gated_linear)(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
                        GatedActivation);
+  /// out += sum over parts of (scale * (x aᵀ)) bᵀ, each product as linear() forms it. Not set on a GPU.
+  void (*add_low_rank)(Stream&, std::span<const LowRankCall> calls) = nullptr;
   // Of the operations on caches, one call takes the rows of every sequence of a step: equal head counts and
   // sizes.
   void (*write_kv)(Stream&, std::span<const KvWrite> writes);

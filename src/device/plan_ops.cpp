@@ -100,6 +100,7 @@ Ops plan_ops(const Ops& ops, PlannedMemory& memory) {
   plan.route = nothing;
   plan.linear = nothing;
   plan.gated_linear = nothing;
+  plan.add_low_rank = nothing;
   plan.attention = nothing;
   plan.delta_net = nothing;
   plan.experts = nothing;

@@ -34,6 +34,8 @@ void check_request(const Request& request, const LoadedModel& model) {
     throw Error(
         ErrorKind::kInvalidArgument,
         "an embedding or a state is asked for with several choices or log-probabilities, expected neither");
+  if (request.adapters && request.adapters->lora.targets() != model.model().facts().targets.size())
+    throw Error(ErrorKind::kInvalidArgument, "the adapters are of another model, expected this engine's");
   StopStrings{request.stop};
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 #include "engine/sequence_memory.h"
 
 namespace lanner::engine {
 
-/// What is promised to running sequences of the memory set aside for what they keep between steps.
+/// What is promised to running sequences of the memory set aside for what they keep between steps. Changed by
+/// the engine's thread alone; others may ask what fits.
 class CacheBudget {
  public:
   CacheBudget(const SequenceMemory& memory, std::size_t total_bytes)
@@ -20,6 +22,8 @@ class CacheBudget {
     return memory_.longest_fitting(tokens, total_bytes_);
   }
   std::size_t total_bytes() const { return total_bytes_; }
+  /// Other uses of the memory have come or gone.
+  void set_total_bytes(std::size_t bytes) { total_bytes_ = bytes; }
   const cache::CacheBytes& reserved() const { return reserved_; }
   std::size_t reserved_bytes() const { return reserved_.total(); }
 
@@ -34,7 +38,7 @@ class CacheBudget {
 
  private:
   SequenceMemory memory_;
-  std::size_t total_bytes_;
+  std::atomic<std::size_t> total_bytes_;
   cache::CacheBytes reserved_;
 };
 

@@ -150,25 +150,59 @@ RequestHandle Engine::require(Request request) {
 std::size_t Engine::between_steps(std::function<std::size_t()> body) {
   const auto task = std::make_shared<std::packaged_task<std::size_t()>>(std::move(body));
   std::future<std::size_t> result = task->get_future();
-  {
-    const std::lock_guard lock(inbox_->mutex);
-    if (inbox_->state == EngineState::kStopped)
-      throw Error(ErrorKind::kInvalidArgument, "the engine has stopped: it takes and gives no state");
-    inbox_->tasks.emplace_back([task] { (*task)(); });
-    inbox_->has_news = true;
-  }
-  inbox_->wake.notify_one();
+  if (!inbox_->run([task] { (*task)(); }))
+    throw Error(ErrorKind::kInvalidArgument, "the engine has stopped: it takes no more orders");
   return result.get();
 }
 
-std::size_t Engine::restore_state(const std::filesystem::path& file) {
+std::size_t Engine::restore_state(const std::filesystem::path& file, const AdapterSet* adapters) {
   const io::MappedFile mapped(file);
   (void)xxhash64(mapped.bytes());  // so that the engine does not wait for the disk
-  return between_steps([&] { return scheduler_.load()->restore(mapped.bytes(), file.filename().string()); });
+  return between_steps(
+      [&] { return scheduler_.load()->restore(mapped.bytes(), file.filename().string(), adapters); });
 }
 
-std::size_t Engine::save_prefix(const std::filesystem::path& file, std::span<const TokenId> ids) {
-  return between_steps([&] { return scheduler_.load()->save_prefix(file, ids); });
+std::size_t Engine::save_prefix(const std::filesystem::path& file, std::span<const TokenId> ids,
+                                const AdapterSet* adapters) {
+  return between_steps([&] { return scheduler_.load()->save_prefix(file, ids, adapters); });
+}
+
+MountResult Engine::mount_adapter(const std::string& id, const std::filesystem::path& folder, float scale) {
+  models::Adapter adapter = models::read_adapter(folder, model_->model(), model_->ops());
+  const std::size_t bytes = adapter.size_bytes;
+  const auto give_back = [&] { inbox_->run([=, this] { scheduler_.load()->give_adapter_bytes(bytes); }); };
+  between_steps([&] {
+    scheduler_.load()->take_adapter_bytes(bytes);
+    return bytes;
+  });
+  try {
+    const MountResult result = adapters_.mount(id, folder, std::move(adapter), scale);
+    if (result != MountResult::kMounted) give_back();
+    return result;
+  } catch (const Error&) {
+    give_back();
+    throw;
+  }
+}
+
+UnmountResult Engine::unmount_adapter(const std::string& id, UnmountRule rule,
+                                      std::function<void()> on_release) {
+  const std::optional<MountedAdapter> mounted = adapters_.find(id);
+  if (!mounted) return UnmountResult::kUnknown;
+  // The last user may outlive the engine: its thread is reached through the inbox alone. On the CPU, where
+  // adapters are, one scheduler works to the end.
+  auto released = [inbox = inbox_, scheduler = scheduler_.load(),
+                   then = std::move(on_release)](const models::Adapter& adapter) {
+    inbox->run([scheduler, bytes = adapter.size_bytes] { scheduler->give_adapter_bytes(bytes); });
+    if (then) then();
+  };
+  const UnmountResult result = adapters_.unmount(id, rule, std::move(released));
+  if (result == UnmountResult::kUnmounted)
+    between_steps([&] {
+      scheduler_.load()->forget_adapter(mounted->adapter->content_hash);
+      return std::size_t{0};
+    });
+  return result;
 }
 
 const MemoryPlan& Engine::plan() const { return scheduler_.load()->plan(); }

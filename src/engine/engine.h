@@ -13,6 +13,7 @@
 #include <thread>
 #include <variant>
 
+#include "engine/adapter_registry.h"
 #include "engine/engine_options.h"
 #include "engine/engine_stats.h"
 #include "engine/event.h"
@@ -90,13 +91,26 @@ class Engine {
   /// message.
   RequestHandle require(Request request);
 
-  /// Reads a state file; until memory is short, prompts that begin with its tokens start from its snapshot. →
-  /// how many tokens. Waits for a moment between two steps. Throws as load_state(); Error kOutOfMemory when
-  /// the memory for prefixes does not hold it; kInvalidArgument when the engine has stopped.
-  std::size_t restore_state(const std::filesystem::path& file);
-  /// Writes the longest beginning of `ids` that is known as a state file; → its tokens, 0 when none is known
-  /// and nothing was written. Throws Error kIo, and as restore_state() when the engine has stopped.
-  std::size_t save_prefix(const std::filesystem::path& file, std::span<const TokenId> ids);
+  /// Reads a state file that was made with these adapters; until memory is short, prompts that begin with its
+  /// tokens start from its snapshot. → how many tokens. Waits for a moment between two steps. Throws as
+  /// load_state(); Error kOutOfMemory when the memory for prefixes does not hold it; kInvalidArgument when
+  /// the engine has stopped.
+  std::size_t restore_state(const std::filesystem::path& file, const AdapterSet* adapters = nullptr);
+  /// Writes the longest beginning of `ids` that is known with these adapters as a state file; → its tokens, 0
+  /// when none is known and nothing was written. Throws Error kIo, and as restore_state() when the engine has
+  /// stopped.
+  std::size_t save_prefix(const std::filesystem::path& file, std::span<const TokenId> ids,
+                          const AdapterSet* adapters = nullptr);
+
+  /// Reads an adapter and lets requests choose it by its id. Reads on the caller's thread, then waits for a
+  /// moment between two steps. Throws as models::read_adapter() and AdapterRegistry::mount(); Error
+  /// kOutOfMemory when the memory for caches does not hold it too.
+  MountResult mount_adapter(const std::string& id, const std::filesystem::path& folder, float scale = 1);
+  /// Also forgets the prefixes that were computed with it. As AdapterRegistry::unmount().
+  UnmountResult unmount_adapter(const std::string& id, UnmountRule rule,
+                                std::function<void()> on_release = {});
+  AdapterRegistry& adapters() { return adapters_; }
+  const AdapterRegistry& adapters() const { return adapters_; }
 
   EngineStats stats() const;
   /// As it was given; what it computes with may have been loaded again since.
@@ -129,6 +143,7 @@ class Engine {
   std::shared_ptr<const LoadedModel> model_;
   const EngineOptions options_;
   std::shared_ptr<EngineInbox> inbox_;
+  AdapterRegistry adapters_;
   std::vector<Running> running_;       ///< the thread's; the last works
   std::atomic<Scheduler*> scheduler_;  ///< of the last; other threads see its immutable parts
   std::thread thread_;

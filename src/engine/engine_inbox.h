@@ -38,6 +38,17 @@ struct EngineInbox {
   std::uint64_t device_losses = 0;
   EngineStats stats;
 
+  /// Has a task run between steps. False when the engine has stopped.
+  bool run(std::function<void()> task) {
+    {
+      const std::lock_guard lock(mutex);
+      if (state == EngineState::kStopped) return false;
+      tasks.push_back(std::move(task));
+      has_news = true;
+    }
+    wake.notify_one();
+    return true;
+  }
   void notify() {
     {
       const std::lock_guard lock(mutex);

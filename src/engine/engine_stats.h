@@ -36,6 +36,7 @@ struct EngineStats {
   std::size_t used_bytes = 0;         ///< in blocks of caches and snapshots, each counted once
   std::size_t peak_bytes = 0;         ///< the most of it so far
   std::size_t workspace_bytes = 0;    ///< that steps have taken beside caches, on the host
+  std::size_t adapter_bytes = 0;      ///< that mounted adapters take
   cache::PrefixStoreStats prefixes;
 
   std::uint64_t steps = 0;

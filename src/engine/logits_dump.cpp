@@ -64,8 +64,10 @@ void dump_logits(const models::Model& model, const device::Ops& ops, device::Str
     const std::size_t count = std::min(request.chunk, request.ids.size() - begin);
     std::vector<std::int32_t> wanted(count);
     std::iota(wanted.begin(), wanted.end(), 0);
-    const layers::Group group{
-        .cache = &cache, .ids = std::span(request.ids).subspan(begin, count), .wanted = wanted};
+    const layers::Group group{.cache = &cache,
+                              .ids = std::span(request.ids).subspan(begin, count),
+                              .wanted = wanted,
+                              .adapters = request.adapters};
     layers::Step step(ops, stream, arena, {&group, 1});
     if (request.hidden == HiddenStates::kAll)
       step.tap = [&](std::size_t index, const Tensor& hidden) {

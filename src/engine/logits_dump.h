@@ -20,6 +20,7 @@ struct LogitsDumpRequest {
   std::vector<TokenId> ids;
   std::size_t chunk = 512;  ///< rows of one forward, > 0; the values do not depend on it
   HiddenStates hidden = HiddenStates::kNone;
+  const layers::LoraSet* adapters = nullptr;  ///< that the model is computed with; none = the model itself
   /// Told after each piece: rows done of rows in all. May be empty.
   std::function<void(std::size_t done, std::size_t total)> progress = {};
 };

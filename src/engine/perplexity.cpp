@@ -22,13 +22,13 @@ double negative_log_likelihood(std::span<const float> logits, TokenId token) {
 }
 
 double score_chunk(const LoadedModel& model, device::Stream& stream, Arena& arena,
-                   std::span<const TokenId> ids) {
+                   std::span<const TokenId> ids, const layers::LoraSet* adapters) {
   arena.reset();
   cache::SequenceCache cache(model.cache_spec(),
                              cache::BlockPool(cache::BlockPool::kUnlimited, *model.ops().memory));
   std::vector<std::int32_t> wanted(ids.size() - 1);
   std::iota(wanted.begin(), wanted.end(), 0);
-  const layers::Group group{.cache = &cache, .ids = ids, .wanted = wanted};
+  const layers::Group group{.cache = &cache, .ids = ids, .wanted = wanted, .adapters = adapters};
   layers::Step step(model.ops(), stream, arena, {&group, 1});
   const Tensor hidden = model.model().forward(step);
   double total = 0;
@@ -49,10 +49,10 @@ double score_chunk(const LoadedModel& model, device::Stream& stream, Arena& aren
 
 double Perplexity::value() const { return std::exp(nll_per_token()); }
 
-Perplexity measure_perplexity(const LoadedModel& model, device::Stream& stream, std::span<const TokenId> ids,
-                              std::size_t chunk, const std::function<void(std::size_t done)>& progress) {
+Perplexity measure_perplexity(const LoadedModel& model, device::Stream& stream, const PerplexityTask& task) {
+  const std::span<const TokenId> ids = task.ids;
   const std::vector<TokenId> start = model.encode_plain("");
-  const std::size_t width = std::min(chunk, model.model().facts().context);
+  const std::size_t width = std::min(task.chunk, model.model().facts().context);
   if (width < start.size() + 1)
     throw Error(ErrorKind::kInvalidArgument, "the chunk is too short to score a token in; give at least two");
   const std::size_t length = width - start.size();
@@ -64,10 +64,10 @@ Perplexity measure_perplexity(const LoadedModel& model, device::Stream& stream, 
     piece.insert(piece.end(), ids.begin() + static_cast<std::ptrdiff_t>(begin),
                  ids.begin() + static_cast<std::ptrdiff_t>(end));
     if (piece.size() > 1) {
-      result.total_nll += score_chunk(model, stream, arena, piece);
+      result.total_nll += score_chunk(model, stream, arena, piece, task.adapters);
       result.scored_tokens += piece.size() - 1;
     }
-    if (progress) progress(end);
+    if (task.progress) task.progress(end);
   }
   if (result.scored_tokens == 0)
     throw Error(ErrorKind::kInvalidArgument, "the text has too few tokens to score; give at least two");

@@ -33,11 +33,16 @@ class PrefixReuse {
 
   /// The caches of a sequence as they stand.
   StateImage image(const Sequence& sequence) const;
-  /// Stores a state file's snapshot as lasting as a system prompt; → its tokens. Throws as parse_state(), and
-  /// Error kOutOfMemory when the store does not hold it.
-  std::size_t restore(std::span<const std::byte> file, std::string_view source, const cache::BlockPool& pool);
-  /// Writes the longest snapshot of a beginning of `ids`; → its tokens, 0 when there is none.
-  std::size_t save(const std::filesystem::path& file, std::span<const TokenId> ids);
+  /// Stores a state file's snapshot, made with these adapters, as lasting as a system prompt; → its tokens.
+  /// Throws as parse_state(), and Error kOutOfMemory when the store does not hold it.
+  std::size_t restore(std::span<const std::byte> file, std::string_view source, const cache::BlockPool& pool,
+                      const AdapterSet* adapters);
+  /// Writes the longest snapshot of a beginning of `ids` with these adapters; → its tokens, 0 when there is
+  /// none.
+  std::size_t save(const std::filesystem::path& file, std::span<const TokenId> ids,
+                   const AdapterSet* adapters);
+  /// Drops everything that was computed with an adapter of this content.
+  void forget_adapter(const std::string& content_hash);
 
   bool evict_one() { return store_.evict_one(); }
   std::size_t size_bytes() const { return store_.size_bytes(); }
@@ -47,9 +52,10 @@ class PrefixReuse {
   /// The class of the checkpoint that is due when `sequence` has `length` tokens computed.
   std::optional<cache::CheckpointClass> due(const Sequence& sequence, std::size_t length) const;
   void insert(const Sequence& sequence, cache::CheckpointClass kind);
+  cache::PrefixKey key_of(const AdapterSet* adapters) const;
 
   const LoadedModel& model_;
-  cache::PrefixKey key_;
+  cache::PrefixKey key_;  ///< without adapters
   std::size_t interval_;
   cache::PrefixStore store_;
 };

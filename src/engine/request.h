@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 
 #include "cache/checkpoint.h"
 #include "core/token.h"
+#include "engine/adapter_set.h"
 #include "engine/answer_parser.h"
 #include "engine/pooling.h"
 #include "engine/sampling_options.h"
@@ -54,6 +56,8 @@ using DraftSource = std::function<std::vector<TokenId>(std::span<const TokenId> 
 struct Request {
   std::vector<TokenId> prompt = {};
   SamplingOptions sampling = {};
+  /// What AdapterRegistry::select() gave of the engine's; nullptr = the model itself.
+  std::shared_ptr<const AdapterSet> adapters = {};
   std::size_t choices = 1;                     ///< continuations of the prompt, each with its own randomness
   std::optional<std::size_t> max_tokens = {};  ///< of each choice; none = what the context and memory hold
   std::size_t min_tokens = 0;                  ///< end-of-text and stop ids are banned before that many

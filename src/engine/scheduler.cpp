@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "engine/scheduler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
+
+#include "io/message_text.h"
 
 namespace lanner::engine {
 namespace {
@@ -50,6 +54,7 @@ Scheduler::Scheduler(const LoadedModel& model, const EngineOptions& options)
       budget_(plan_.sequence(), options.cache_bytes
                                     ? *options.cache_bytes
                                     : bytes_for_caches(plan_, model.ops(), options.max_sequences)),
+      cache_bytes_without_adapters_(budget_.total_bytes()),
       pool_(cache::BlockPool::kUnlimited, *model.ops().memory),
       prefixes_(model, options, options.prefix_bytes.value_or(budget_.total_bytes() / 2)),
       runner_(model, {.threads = options.threads,
@@ -57,6 +62,8 @@ Scheduler::Scheduler(const LoadedModel& model, const EngineOptions& options)
                       .choose_on_device = options.choose_on_device}) {}
 
 void Scheduler::add(const std::shared_ptr<Ticket>& ticket) {
+  if (budget_.needed_bytes({.tokens = ticket->token_limit}) > budget_.total_bytes())
+    throw Error(ErrorKind::kOutOfMemory, "an adapter took the memory that this request needs; try again");
   const std::size_t choices = std::max<std::size_t>(ticket->request.choices, 1);
   ticket->open_choices = choices;
   auto leader = std::make_unique<Sequence>(sequence_model_, ticket, 0);
@@ -250,10 +257,51 @@ void Scheduler::take_state(Sequence& sequence) {
   }
 }
 
-std::size_t Scheduler::restore(std::span<const std::byte> file, std::string_view source) {
-  const std::size_t tokens = prefixes_.restore(file, source, pool_);
+std::size_t Scheduler::restore(std::span<const std::byte> file, std::string_view source,
+                               const AdapterSet* adapters) {
+  const std::size_t tokens = prefixes_.restore(file, source, pool_, adapters);
   trim_prefixes();
   return tokens;
+}
+
+/// Bytes that the largest request in work may need for itself.
+std::size_t Scheduler::most_promised() const {
+  std::size_t most = 0;
+  for (const std::vector<Owned>* list : {&running_, &waiting_})
+    for (const Owned& sequence : *list)
+      most = std::max(most, budget_.needed_bytes({.tokens = sequence->ticket().token_limit}));
+  return most;
+}
+
+/// Rows with adapters have the inputs of an activation beside its output.
+std::size_t Scheduler::adapter_step_bytes() const {
+  std::size_t widest = 0;
+  for (const layers::LinearTarget& target : model_.model().facts().targets)
+    if (target.path.ends_with("gate_proj")) widest = std::max(widest, target.out);
+  return options_.max_step_tokens * widest * sizeof(float);
+}
+
+void Scheduler::take_adapter_bytes(std::size_t bytes) {
+  const std::size_t all = adapter_bytes_ + bytes;
+  const std::size_t held = std::max(budget_.reserved_bytes(), most_promised());
+  if (!options_.cache_bytes && all + adapter_step_bytes() + held > cache_bytes_without_adapters_)
+    throw Error(
+        ErrorKind::kOutOfMemory,
+        fmt::format("the adapter takes {}; of the memory for caches ({}) requests were promised {} and "
+                    "other adapters have {}",
+                    io::readable_size(bytes), io::readable_size(cache_bytes_without_adapters_),
+                    io::readable_size(held), io::readable_size(adapter_bytes_)));
+  set_adapter_bytes(all);
+}
+
+void Scheduler::give_adapter_bytes(std::size_t bytes) { set_adapter_bytes(adapter_bytes_ - bytes); }
+
+void Scheduler::set_adapter_bytes(std::size_t bytes) {
+  adapter_bytes_ = bytes;
+  if (options_.cache_bytes) return;
+  const std::size_t taken = bytes == 0 ? 0 : bytes + adapter_step_bytes();
+  budget_.set_total_bytes(cache_bytes_without_adapters_ - taken);
+  trim_prefixes();
 }
 
 void Scheduler::settle(std::vector<StepWork>& works) {
@@ -328,6 +376,7 @@ EngineStats Scheduler::stats() const {
   stats.used_bytes = pool_.used_bytes();
   stats.peak_bytes = pool_.peak_bytes();
   stats.workspace_bytes = runner_.workspace_bytes();
+  stats.adapter_bytes = adapter_bytes_;
   stats.prefixes = prefixes_.stats();
   return stats;
 }

@@ -49,18 +49,27 @@ class Scheduler {
   bool is_idle() const { return running_.empty() && waiting_.empty(); }
   /// When a request will be overdue next.
   std::optional<Clock::time_point> next_deadline() const;
-  /// Keeps a state file's snapshot for prompts that begin with its tokens; → how many it has. Throws as
-  /// parse_state(), and Error kOutOfMemory when the memory for prefixes does not hold it.
-  std::size_t restore(std::span<const std::byte> file, std::string_view source);
+  /// Keeps a state file's snapshot for prompts that begin with its tokens and have its adapters; → how many
+  /// tokens it has. Throws as parse_state(), and Error kOutOfMemory when the memory for prefixes does not
+  /// hold it.
+  std::size_t restore(std::span<const std::byte> file, std::string_view source, const AdapterSet* adapters);
   /// Ends every request as cancelled.
   void cancel_all();
   /// Ends every request as failed.
   void fail_all(const Failure& failure);
 
   /// As PrefixReuse::save().
-  std::size_t save_prefix(const std::filesystem::path& file, std::span<const TokenId> ids) {
-    return prefixes_.save(file, ids);
+  std::size_t save_prefix(const std::filesystem::path& file, std::span<const TokenId> ids,
+                          const AdapterSet* adapters) {
+    return prefixes_.save(file, ids, adapters);
   }
+  /// Takes memory for an adapter from what is set aside for caches, unless that was given as a number. Throws
+  /// Error kOutOfMemory when requests in work could not get what they were promised.
+  void take_adapter_bytes(std::size_t bytes);
+  /// Gives it back.
+  void give_adapter_bytes(std::size_t bytes);
+  /// As PrefixReuse::forget_adapter().
+  void forget_adapter(const std::string& content_hash) { prefixes_.forget_adapter(content_hash); }
   const MemoryPlan& plan() const { return plan_; }
   const CacheBudget& budget() const { return budget_; }
   EngineStats stats() const;
@@ -86,6 +95,9 @@ class Scheduler {
   void release_followers(Sequence& leader);
   void deliver(Sequence& sequence);
   void settle(std::vector<StepWork>& works);
+  std::size_t most_promised() const;
+  std::size_t adapter_step_bytes() const;
+  void set_adapter_bytes(std::size_t bytes);
   void take_state(Sequence& sequence);
 
   // scheduler_plan.cpp: one step
@@ -108,6 +120,8 @@ class Scheduler {
   const cache::CacheSpec cache_spec_;
   const MemoryPlan plan_;
   CacheBudget budget_;
+  const std::size_t cache_bytes_without_adapters_;
+  std::size_t adapter_bytes_ = 0;
   cache::BlockPool pool_;
   PrefixReuse prefixes_;
   StepRunner runner_;

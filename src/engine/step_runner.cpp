@@ -2,6 +2,7 @@
 #include "engine/step_runner.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -40,6 +41,15 @@ void guarded(StepWork& work, Use&& use) {
   }
 }
 
+/// Those with the same adapters follow each other, so that these are added to all their rows at once.
+std::vector<StepWork*> by_adapters(std::span<StepWork> works) {
+  std::vector<StepWork*> ordered;
+  for (StepWork& work : works) ordered.push_back(&work);
+  std::ranges::stable_sort(ordered, std::less<const AdapterSet*>(),
+                           [](const StepWork* work) { return work->sequence->request().adapters.get(); });
+  return ordered;
+}
+
 }  // namespace
 
 StepRunner::StepRunner(const LoadedModel& model, const Options& options)
@@ -54,10 +64,14 @@ void StepRunner::run(std::span<StepWork> works) {
   arena_.reset();
   std::vector<layers::Group> groups;
   std::vector<LogitRow> rows;
-  for (StepWork& work : works) {
-    groups.push_back(
-        {.cache = &*work.sequence->cache, .phase = work.phase, .ids = work.ids, .wanted = work.wanted});
-    for (std::int32_t row : work.wanted) rows.push_back({&work, row});
+  for (StepWork* work : by_adapters(works)) {
+    const AdapterSet* adapters = work->sequence->request().adapters.get();
+    groups.push_back({.cache = &*work->sequence->cache,
+                      .phase = work->phase,
+                      .ids = work->ids,
+                      .wanted = work->wanted,
+                      .adapters = adapters != nullptr ? &adapters->lora : nullptr});
+    for (std::int32_t row : work->wanted) rows.push_back({work, row});
   }
   layers::Step step(model_.ops(), stream_, arena_, groups);
   const Tensor hidden = model_.model().forward(step);

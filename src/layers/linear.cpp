@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "layers/linear.h"
 
+#include <vector>
+
 namespace lanner::layers {
 
 Tensor Linear::operator()(Step& step, const Tensor& x) const { return project<1>(step, x, {this})[0]; }
+
+void add_adapters(Step& step, const Tensor& x, std::span<const Tensor> outs,
+                  std::span<const Linear* const> linears) {
+  std::vector<device::LowRankCall> calls;
+  for (const auto& [rows, adapters] : step.adapted(x))
+    for (std::size_t i = 0; i < linears.size(); ++i)
+      if (const auto parts = linears[i]->parts(*adapters); !parts.empty())
+        calls.push_back({.out = part(outs[i], rows), .x = part(x, rows), .parts = parts});
+  if (!calls.empty()) step.ops.add_low_rank(step.stream, calls);
+}
 
 void add_product(Step& step, const Tensor& out, const Tensor& residual, const Linear& w, const Tensor& x) {
   if (step.ops.fused == nullptr) return step.ops.add(step.stream, out, residual, w(step, x));

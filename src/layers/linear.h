@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <span>
 
 #include "device/fused_ops.h"
 #include "layers/rms_norm.h"
@@ -11,20 +13,31 @@
 namespace lanner::layers {
 
 /// y = x Wᵀ, without bias. The weight may be dense or quantized; its kernels were bound when the matrix was
-/// built.
+/// built. Rows with adapters get what those add to the weight.
 class Linear {
  public:
   Linear() = default;
-  explicit Linear(device::Matrix weight) : weight_(std::move(weight)) {}
+  /// target: its place among the model's targets; none = adapters leave it alone.
+  explicit Linear(device::Matrix weight, std::optional<std::size_t> target = std::nullopt)
+      : weight_(std::move(weight)), target_(target) {}
 
   /// x [T, in] → [T, out]
   Tensor operator()(Step& step, const Tensor& x) const;
 
   const device::Matrix& weight() const { return weight_; }
+  /// What a set of adapters adds to the weight; empty = nothing.
+  std::span<const device::LowRank> parts(const LoraSet& adapters) const {
+    return target_ ? adapters.parts(*target_) : std::span<const device::LowRank>();
+  }
 
  private:
   device::Matrix weight_;
+  std::optional<std::size_t> target_;
 };
+
+/// Adds to products of x with the weights of `linears` what adapters of rows of x do.
+void add_adapters(Step& step, const Tensor& x, std::span<const Tensor> outs,
+                  std::span<const Linear* const> linears);
 
 /// Products of one input with several weights, in one go. x [T, in] → [T, out] of each.
 template <std::size_t kCount>
@@ -38,6 +51,7 @@ std::array<Tensor, kCount> project(Step& step, const Tensor& x,
     calls[i] = {outs[i], &w};
   }
   step.ops.linear(step.stream, calls, x);
+  add_adapters(step, x, outs, linears);
   return outs;
 }
 

@@ -27,6 +27,18 @@ void check(const Group& group) {
                             group.ids.size(), group.positions.size(), group.wanted.size()));
 }
 
+/// Adds the rows [begin, packing's end) as those of a group with these adapters.
+void end_group(Packing& packing, std::size_t begin, const LoraSet* adapters) {
+  const Packing::Range rows{begin, packing.rows()};
+  packing.groups.push_back(rows);
+  if (adapters == nullptr || rows.begin == rows.end) return;
+  std::vector<Packing::Adapted>& adapted = packing.adapted;
+  if (!adapted.empty() && adapted.back().adapters == adapters && adapted.back().rows.end == begin)
+    adapted.back().rows.end = rows.end;
+  else
+    adapted.push_back({rows, adapters});
+}
+
 }  // namespace
 
 Step::Step(const device::Ops& ops_table, device::Stream& its_stream, Arena& its_arena,
@@ -50,9 +62,11 @@ Step::Step(const device::Ops& ops_table, device::Stream& its_stream, Arena& its_
       wanted_.rope_positions.push_back(all_.rope_positions[packed]);
     }
     ids_.insert(ids_.end(), group.ids.begin(), group.ids.end());
-    all_.groups.push_back({begin, all_.rows()});
-    wanted_.groups.push_back({wanted_begin, wanted_.rows()});
+    end_group(all_, begin, group.adapters);
+    end_group(wanted_, wanted_begin, group.adapters);
   }
+  if (!all_.adapted.empty() && ops.add_low_rank == nullptr)
+    throw Error(ErrorKind::kInternal, fmt::format("a forward on {} was given adapters", ops.device));
 }
 
 Tensor Step::take_wanted(const Tensor& x) {

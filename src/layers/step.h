@@ -12,6 +12,7 @@
 #include "core/tensor.h"
 #include "core/token.h"
 #include "device/ops.h"
+#include "layers/lora.h"
 
 namespace lanner::layers {
 
@@ -38,6 +39,7 @@ struct Group {
   std::span<const TokenId> ids;              ///< appended at cache->length()
   std::span<const Position> positions = {};  ///< one per id; empty = text, counted from cache->length()
   std::span<const std::int32_t> wanted;  ///< rows of this group whose final hidden state is wanted, ascending
+  const LoraSet* adapters = nullptr;     ///< that change the model for this group; none = the model itself
 };
 
 /// The part of a packed row matrix that belongs to each group.
@@ -46,7 +48,13 @@ struct Packing {
     std::size_t begin = 0;
     std::size_t end = 0;
   };
+  /// Rows that follow each other and have the same adapters.
+  struct Adapted {
+    Range rows;
+    const LoraSet* adapters;
+  };
   std::vector<Range> groups;
+  std::vector<Adapted> adapted;             ///< of groups with adapters, each as long as it goes
   std::vector<std::int32_t> key_positions;  ///< of every packed row: its index in its sequence
   std::vector<Position> rope_positions;
 
@@ -80,6 +88,11 @@ class Step {
   const Packing& wanted() const { return wanted_; }
   /// Packed index of every wanted row, ascending.
   std::span<const std::size_t> wanted_rows() const { return wanted_rows_; }
+  /// The rows of x, one for each packed row or each wanted one, that have adapters. Those of other packings
+  /// of as many rows are the same.
+  std::span<const Packing::Adapted> adapted(const Tensor& x) const {
+    return x.rows() == all_.rows() ? all_.adapted : wanted_.adapted;
+  }
   /// The ids of all packed rows.
   std::span<const TokenId> ids() const { return ids_; }
 

@@ -25,6 +25,7 @@ struct ModelFacts {
   std::vector<std::string>
       unused_parts;                  ///< parts of the checkpoint this build does not run ("vision tower")
   std::vector<ModuleFacts> modules;  ///< every weight the model reads
+  std::vector<layers::LinearTarget> targets;  ///< linears that adapters may change
   WeightMemory weights;
 };
 

@@ -329,7 +329,10 @@ device::Matrix WeightLoader::for_products(device::Matrix matrix) {
 
 layers::Linear WeightLoader::linear(std::string_view path, std::size_t out, std::size_t in,
                                     std::string_view why) {
-  return layers::Linear(for_products(find_matrix(path, out, in, why)));
+  device::Matrix matrix = for_products(find_matrix(path, out, in, why));
+  if (!path.starts_with("layers.")) return layers::Linear(std::move(matrix));
+  targets_.push_back({std::string(path), out, in});
+  return layers::Linear(std::move(matrix), targets_.size() - 1);
 }
 
 std::vector<device::Matrix> WeightLoader::expert_rows(std::string_view path, std::size_t count,

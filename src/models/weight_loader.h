@@ -52,7 +52,7 @@ class WeightLoader {
   const io::TensorEntry* find(std::string_view name) const;
 
   /// y = x Wᵀ with W [out, in] at `path`.weight, dense or quantized. `why` names the config fields behind the
-  /// shape.
+  /// shape. Those of layers are targets of adapters.
   layers::Linear linear(std::string_view path, std::size_t out, std::size_t in, std::string_view why);
   /// The matrix as the file stores it, for look-ups.
   device::Matrix matrix(std::string_view path, std::size_t out, std::size_t in, std::string_view why);
@@ -85,6 +85,7 @@ class WeightLoader {
   /// Names of tensors neither used nor ignored, as the files spell them.
   std::vector<std::string> leftovers() const;
   std::vector<ModuleFacts> take_modules() { return std::move(modules_); }
+  std::vector<layers::LinearTarget> take_targets() { return std::move(targets_); }
   const WeightMemory& memory() const { return memory_; }
 
  private:
@@ -126,6 +127,7 @@ class WeightLoader {
   std::size_t recorded_bytes_ = 0;
   std::set<std::string, std::less<>> used_;
   std::vector<ModuleFacts> modules_;
+  std::vector<layers::LinearTarget> targets_;
   WeightMemory memory_;
   std::set<const void*> lookups_;  ///< tables among them that products may read too
 };

@@ -19,6 +19,7 @@ struct AnswerFacts {
   std::string fingerprint = {};
   std::int64_t created = 0;  ///< seconds since 1970
   std::uint64_t seed = 0;
+  std::string adapter = {};                     ///< as it was chosen; empty = none
   std::vector<std::size_t> prompt_tokens = {};  ///< of each prompt
   bool include_stop = false;
   bool log_all_tokens = false;

@@ -34,10 +34,17 @@ std::optional<std::string_view> presented_key(const HttpRequest& request) {
   return request.header("x-api-key");
 }
 
+bool is_one_of(const std::vector<std::string>& keys, std::string_view presented) {
+  bool found = false;
+  for (const std::string& key : keys) found = equal_in_constant_time(key, presented) || found;
+  return found;
+}
+
 }  // namespace
 
-ApiKeys::ApiKeys(std::vector<std::string> keys, std::optional<std::filesystem::path> file)
-    : given_(std::move(keys)), file_(std::move(file)), keys_(given_) {
+ApiKeys::ApiKeys(std::vector<std::string> keys, std::optional<std::filesystem::path> file,
+                 std::vector<std::string> admin_keys)
+    : given_(std::move(keys)), file_(std::move(file)), admin_keys_(std::move(admin_keys)), keys_(given_) {
   reload();
 }
 
@@ -66,9 +73,13 @@ bool ApiKeys::allow(const HttpRequest& request) const {
   const std::lock_guard lock(mutex_);
   if (keys_.empty()) return true;
   if (!presented) return false;
-  bool found = false;
-  for (const std::string& key : keys_) found = equal_in_constant_time(key, *presented) || found;
-  return found;
+  const bool is_client = is_one_of(keys_, *presented);
+  return is_one_of(admin_keys_, *presented) || is_client;
+}
+
+bool ApiKeys::is_admin(const HttpRequest& request) const {
+  const auto presented = presented_key(request);
+  return presented && is_one_of(admin_keys_, *presented);
 }
 
 }  // namespace lanner::server

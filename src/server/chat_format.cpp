@@ -213,8 +213,9 @@ Json usage_json(const Answer& answer) {
 Json extras_json(const Answer& answer) {
   const engine::Timings& timings = answer.timings();
   const engine::ChoiceUsage usage = answer.usage();
+  const std::string& adapter = answer.facts().adapter;
   return {{"seed", answer.facts().seed},
-          {"adapter", nullptr},
+          {"adapter", adapter.empty() ? Json(nullptr) : Json(adapter)},
           {"timings",
            {{"queue_ms", 1000 * timings.queue_seconds},
             {"prompt_n", timings.prompt_tokens - timings.cached_tokens},

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "server/adapter_fields.h"
 #include "server/problem.h"
 
 namespace lanner::server {
@@ -38,7 +39,7 @@ EmbeddingRequest read_embedding_request(const Json& body, const RequestRules& ru
                                    "--embeddings last or --embeddings mean"});
   const JsonFields fields(body);
   EmbeddingRequest embedding;
-  check_model(fields.string("model").value_or(std::string()), rules);
+  const auto model_adapter = check_model(fields.string("model").value_or(std::string()), rules);
   embedding.inputs = read_plain_prompts(fields, "input", rules.vocabulary, kMostInputs);
   check_inputs(embedding.inputs);
   if (const auto instruction = fields.string("instruction")) instruct(embedding.inputs, *instruction);
@@ -50,6 +51,7 @@ EmbeddingRequest read_embedding_request(const Json& body, const RequestRules& ru
   if (fields.flag("truncate")) embedding.long_inputs = LongInputs::kCut;
   (void)fields.find("user");
   read_service(fields, rules, embedding.request);
+  read_adapters(fields, rules, model_adapter, embedding.request);
   embedding.request.pooling = rules.pooling;
   embedding.request.prefix.write = false;  // what is embedded is not continued
   if (rules.unknown_fields == UnknownFields::kRefused) fields.refuse_unknown();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include "server/adapter_fields.h"
 #include "server/base64.h"
 #include "server/embedding_request.h"
 #include "server/problem.h"
@@ -77,6 +78,7 @@ void embeddings(const Service::Call& call) {
     request.prompt = input_tokens(call, input, embedding.long_inputs);
     facts.prompt_tokens += request.prompt.size();
     check_length(request.prompt.size(), requests.size(), call);
+    count_adapters(*call.metrics, request);
     requests.push_back(std::move(request));
   }
   PromptSession::start({call.exchange, call.served, call.metrics, call.live},

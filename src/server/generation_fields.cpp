@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "io/message_text.h"
+#include "server/adapter_fields.h"
 #include "server/problem.h"
 #include "server/sampling_fields.h"
 
@@ -50,16 +51,6 @@ void read_speculation(const JsonFields& fields, const RequestRules& rules, engin
   if (const auto depth = speculation.integer("max_depth", {0, kDeepestDraft}))
     request.draft_tokens = static_cast<std::size_t>(*depth);
   if (!speculation.boolean("enabled").value_or(true)) request.draft_tokens = 0;
-}
-
-/// Adapters are mounted by no route yet: the base model is the only choice.
-void read_adapter(const JsonFields& fields) {
-  const auto adapter = fields.string("adapter");
-  if (adapter && *adapter != "none" && !adapter->empty())
-    throw RequestError({.status = 404,
-                        .code = "adapter_not_found",
-                        .message = "there is no adapter " + io::in_quotes(*adapter),
-                        .param = fields.path("adapter")});
 }
 
 void accept_ignored(const JsonFields& fields) {
@@ -107,24 +98,22 @@ std::vector<std::string> read_stops(const JsonFields& fields, std::string_view n
   return stops;
 }
 
-void check_model(const std::string& model, const RequestRules& rules) {
-  if (model.empty()) return;
+std::optional<std::string> check_model(const std::string& model, const RequestRules& rules) {
+  if (model.empty()) return std::nullopt;
   const auto is_served = [&](std::string_view name) {
     return name == rules.model || std::ranges::find(rules.aliases, name) != rules.aliases.end();
   };
-  if (is_served(model)) return;
+  if (is_served(model)) return std::nullopt;
   const std::size_t colon = model.rfind(':');
   if (colon != std::string::npos && is_served(std::string_view(model).substr(0, colon)))
-    throw RequestError({.status = 404,
-                        .code = "adapter_not_found",
-                        .message = "there is no adapter " + io::in_quotes(model.substr(colon + 1)),
-                        .param = "model"});
+    return model.substr(colon + 1);
   if (rules.unknown_models == UnknownModels::kRefused)
     throw RequestError({.status = 404,
                         .code = "model_not_found",
                         .message = fmt::format("there is no model {}, this server has {}",
                                                io::in_quotes(model), io::in_quotes(rules.model)),
                         .param = "model"});
+  return std::nullopt;
 }
 
 void read_max_tokens(const JsonFields& fields, GenerationFields& generation) {
@@ -138,7 +127,7 @@ GenerationFields read_generation(const JsonFields& fields, const RequestRules& r
   GenerationFields generation;
   engine::Request& request = generation.request;
   generation.model = fields.string("model").value_or(std::string());
-  check_model(generation.model, rules);
+  const std::optional<std::string> model_adapter = check_model(generation.model, rules);
   read_stream(fields, generation);
   request.sampling = read_sampling(fields, rules);
   if (const auto seed = fields.integer(
@@ -153,7 +142,7 @@ GenerationFields read_generation(const JsonFields& fields, const RequestRules& r
   read_ends(fields, rules, generation);
   read_speculation(fields, rules, request);
   read_service(fields, rules, request);
-  read_adapter(fields);
+  read_adapters(fields, rules, model_adapter, request);
   if (const auto top = fields.integer("prompt_logprobs", {0, 20}))
     request.prompt_logprobs = static_cast<std::size_t>(*top);
   generation.return_tokens = fields.flag("return_token_ids");

@@ -43,7 +43,8 @@ void read_max_tokens(const JsonFields& fields, GenerationFields& generation);
 /// Stop strings: one string or an array of at most 16, none empty.
 std::vector<std::string> read_stops(const JsonFields& fields, std::string_view name);
 
-/// Throws RequestError 404 for a model that is not served, as far as the rules are strict.
-void check_model(const std::string& model, const RequestRules& rules);
+/// The adapter that a model's name asks for, as "a" of "model:a". Throws RequestError 404 for a model that is
+/// not served, as far as the rules are strict.
+std::optional<std::string> check_model(const std::string& model, const RequestRules& rules);
 
 }  // namespace lanner::server

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <ctime>
 
+#include "server/adapter_fields.h"
 #include "server/chat_format.h"
 #include "server/chat_request.h"
 #include "server/completion_format.h"
@@ -65,11 +66,13 @@ void start_plan(const Service::Call& call, GenerationPlan plan, const Generation
   for (engine::Request& request : plan.requests) {
     request.sampling.seed = seed;
     plan.facts.prompt_tokens.push_back(request.prompt.size());
+    count_adapters(*call.metrics, request);
   }
   plan.facts.model = call.served->rules.model;
   plan.facts.fingerprint = call.served->fingerprint;
   plan.facts.created = std::time(nullptr);
   plan.facts.seed = seed;
+  if (const auto& adapters = generation.request.adapters) plan.facts.adapter = adapters->name;
   plan.facts.include_stop = generation.include_stop;
   plan.facts.log_all_tokens = generation.log_all_tokens;
   plan.facts.exclude_reasoning = generation.exclude_reasoning;

@@ -45,6 +45,12 @@ std::optional<std::size_t> query_number(const HttpRequest& request, std::string_
   return std::nullopt;
 }
 
+Json adapter_ids(const ServedModel& served) {
+  Json ids = Json::array();
+  for (const engine::MountedAdapter& mounted : served.engine->adapters().list()) ids.push_back(mounted.id);
+  return ids;
+}
+
 Json model_json(const ServedModel& served, const std::string& id) {
   const engine::TextParts& parts = served.model->text();
   const text::ChatTemplateFacts facts =
@@ -59,9 +65,17 @@ Json model_json(const ServedModel& served, const std::string& id) {
           {"modalities", {{"input", {"text"}}, {"output", {"text"}}}},
           {"reasoning", facts.has_thinking_switch},
           {"tools", facts.uses_tools},
-          {"adapters", Json::array()},
+          {"adapters", adapter_ids(served)},
           {"quantization", main_format(served)},
           {"family", served.model->model().facts().family}};
+}
+
+/// The model with one adapter, as a model of its own.
+Json adapted_json(const ServedModel& served, const std::string& adapter) {
+  Json json = model_json(served, served.rules.model + ":" + adapter);
+  json["parent"] = served.rules.model;
+  json["adapters"] = {adapter};
+  return json;
 }
 
 }  // namespace
@@ -69,11 +83,17 @@ Json model_json(const ServedModel& served, const std::string& id) {
 void list_models(const Service::Call& call) {
   Json data = Json::array({model_json(*call.served, call.served->rules.model)});
   for (const std::string& alias : call.served->rules.aliases) data.push_back(model_json(*call.served, alias));
+  for (const engine::MountedAdapter& mounted : call.served->engine->adapters().list())
+    data.push_back(adapted_json(*call.served, mounted.id));
   call.respond({{"object", "list"}, {"data", std::move(data)}});
 }
 
 void show_model(const Service::Call& call) {
   const RequestRules& rules = call.served->rules;
+  const std::string adapted = rules.model + ":";
+  if (call.tail.starts_with(adapted))
+    if (const auto mounted = call.served->engine->adapters().find(call.tail.substr(adapted.size())))
+      return call.respond(adapted_json(*call.served, mounted->id));
   const bool known =
       call.tail == rules.model || std::ranges::find(rules.aliases, call.tail) != rules.aliases.end();
   if (!known)
@@ -95,6 +115,7 @@ void show_fit(const Service::Call& call) {
                                                   engine.plan().step_bytes(engine.options().max_sequences) +
                                                   engine.cache_budget_bytes()});
   facts["model"] = call.served->rules.model;
+  facts["adapter_bytes"] = engine.stats().adapter_bytes;
   facts["kv_types"] = engine::kv_types_name(call.served->model->cache_spec());
   call.respond(facts);
 }

@@ -4,10 +4,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "engine/adapter_set.h"
 #include "engine/pooling.h"
 #include "engine/sampling_options.h"
 
@@ -30,6 +34,10 @@ struct RequestRules {
   /// How embeddings are made; none = the checkpoint's way if it has one, else not at all.
   std::optional<engine::Pooling> pooling = {};
   engine::SamplingOptions sampling = {};
+  std::vector<engine::AdapterChoice> adapters = {};  ///< of requests that name none
+  /// As AdapterRegistry::select(); none = no adapter is mounted.
+  std::function<std::shared_ptr<const engine::AdapterSet>(std::span<const engine::AdapterChoice>)>
+      select_adapters = {};
   std::size_t chat_tokens = 65536;      ///< longest chat answer when the request gives none
   std::size_t completion_tokens = 512;  ///< the same for completions
   std::size_t draft_tokens = 0;

@@ -25,6 +25,16 @@ void apply_template(const Service::Call& call);
 void save_state(const Service::Call& call);
 void load_state(const Service::Call& call);
 
+/// Throws RequestError 403 for a client without an administrator's key, where the server has such keys.
+void require_admin(const Service::Call& call);
+void list_adapters(const Service::Call& call);
+void list_available_adapters(const Service::Call& call);
+void mount_adapter(const Service::Call& call);
+void change_adapter(const Service::Call& call);
+void unmount_adapter(const Service::Call& call);
+void load_lora_adapter(const Service::Call& call);
+void unload_lora_adapter(const Service::Call& call);
+
 void list_models(const Service::Call& call);
 void show_model(const Service::Call& call);
 void show_fit(const Service::Call& call);

@@ -25,6 +25,10 @@ std::shared_ptr<ServedModel> serve_model(std::shared_ptr<const engine::LoadedMod
   served->model = model;
   served->grammars = std::make_shared<engine::GrammarCache>(model);
   served->engine = std::make_unique<engine::Engine>(std::move(model), options);
+  // The engine is the served model's own, as the rules are.
+  rules.select_adapters = [engine = served->engine.get()](std::span<const engine::AdapterChoice> choices) {
+    return engine->adapters().select(choices);
+  };
   served->rules = std::move(rules);
   return served;
 }

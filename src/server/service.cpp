@@ -97,6 +97,13 @@ void Service::add_routes() {
   add("POST", "/apply-template", Needs::kModel, apply_template);
   add("POST", "/v1/state/save", Needs::kWork, save_state);
   add("POST", "/v1/state/load", Needs::kWork, load_state);
+  add("GET", "/v1/adapters", Needs::kModel, list_adapters);
+  add("GET", "/v1/adapters/available", Needs::kModel, list_available_adapters);
+  add("POST", "/v1/adapters", Needs::kWork, mount_adapter);
+  add("PATCH", "/v1/adapters/{id}", Needs::kWork, change_adapter);
+  add("DELETE", "/v1/adapters/{id}", Needs::kWork, unmount_adapter);
+  add("POST", "/v1/load_lora_adapter", Needs::kWork, load_lora_adapter);
+  add("POST", "/v1/unload_lora_adapter", Needs::kWork, unload_lora_adapter);
   add("GET", "/v1/models", Needs::kModel, list_models);
   add("GET", "/v1/models/{id}", Needs::kModel, show_model);
   add("GET", "/v1/requests", Needs::kKey, list_requests);
@@ -169,7 +176,7 @@ void Service::run(const Route& route, std::string tail, const std::shared_ptr<Ex
          .code = "invalid_api_key",
          .message = "a valid API key is needed: Authorization: Bearer KEY, or x-api-key: KEY"});
   }
-  if (request.method == "POST") {
+  if (request.method == "POST" || request.method == "PATCH") {
     const auto type = request.header("content-type");
     if (type && !is_json_type(*type))
       throw RequestError({.status = 415,
@@ -177,7 +184,17 @@ void Service::run(const Route& route, std::string tail, const std::shared_ptr<Ex
                           .message = "the body must be application/json",
                           .param = "Content-Type"});
   }
-  Call call{exchange, served(), metrics_, live_, responses_, states_, log_, std::move(tail)};
+  Call call{exchange,
+            served(),
+            metrics_,
+            live_,
+            responses_,
+            states_,
+            log_,
+            std::move(tail),
+            options_.adapter_folder,
+            keys_->has_admins(),
+            keys_->is_admin(request)};
   if (route.needs == Needs::kModel || route.needs == Needs::kWork) {
     if (draining_ && route.needs == Needs::kWork) throw RequestError(draining_problem());
     if (!call.served) throw RequestError(loading_problem());
@@ -205,7 +222,7 @@ void Service::decorate(const HttpRequest& request, HttpResponse& response) {
   response.headers.emplace_back("Access-Control-Allow-Origin", all ? "*" : std::string(*origin));
   response.headers.emplace_back("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Server-Timing");
   if (request.method != "OPTIONS") return;
-  response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
+  response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, PATCH, DELETE, OPTIONS");
   const auto wanted = request.header("access-control-request-headers");
   response.headers.emplace_back("Access-Control-Allow-Headers", wanted ? std::string(*wanted) : "*");
   response.headers.emplace_back("Access-Control-Max-Age", "600");

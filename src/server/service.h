@@ -28,7 +28,8 @@ struct ServiceOptions {
   std::string version = {};                    ///< of the program
   std::vector<std::string> cors_origins = {};  ///< "*" = all
   bool metrics = true;
-  std::optional<std::filesystem::path> state_folder = {};  ///< none = states are neither saved nor loaded
+  std::optional<std::filesystem::path> state_folder = {};    ///< none = states are neither saved nor loaded
+  std::optional<std::filesystem::path> adapter_folder = {};  ///< whose adapters every client may mount
 };
 
 /// The routes: what each request gets. Answers while no model is loaded, and while the server drains, with
@@ -62,6 +63,9 @@ class Service final : public HttpHandler {
     std::shared_ptr<StateFolder> states;  ///< null: none
     std::shared_ptr<AccessLog> log;
     std::string tail;  ///< what stands for {id} in the route's path
+    std::optional<std::filesystem::path> adapter_folder = {};
+    bool has_admins = false;  ///< some clients have an administrator's key
+    bool is_admin = false;    ///< this one has
 
     const HttpRequest& request() const { return exchange->request(); }
     void respond(const Json& body) const { exchange->respond({.body = write_json(body)}); }

@@ -131,6 +131,9 @@ void Service::answer_metrics(const Call& call) const {
   if (call.served) {
     const engine::EngineStats stats = call.served->engine->stats();
     gauges = engine_gauges(stats);
+    for (const engine::MountedAdapter& mounted : call.served->engine->adapters().list())
+      gauges.push_back(value_of("lora_requests_info", static_cast<double>(mounted.in_use),
+                                fmt::format("adapter=\"{}\"", mounted.id)));
     gauges.push_back(value_of("weights_bytes", weight_bytes(*call.served->model),
                               fmt::format("device=\"{}\"", call.served->model->ops().device)));
     if (const auto memory = call.served->model->device_memory()) {
@@ -150,6 +153,9 @@ void Service::answer_metrics(const Call& call) const {
 
 void Service::answer_stats(const Call& call) const {
   const engine::EngineStats stats = call.served->engine->stats();
+  Json adapters = Json::array();
+  for (const engine::MountedAdapter& mounted : call.served->engine->adapters().list())
+    adapters.push_back({{"id", mounted.id}, {"in_use", mounted.in_use}});
   call.respond({{"model", call.served->rules.model},
                 {"started", started_},
                 {"running", stats.running},
@@ -169,6 +175,8 @@ void Service::answer_stats(const Call& call) const {
                   {"reused_tokens", stats.prefixes.reused_tokens},
                   {"evictions", stats.prefixes.evictions}}},
                 {"weights_bytes", weight_bytes(*call.served->model)},
+                {"adapters", std::move(adapters)},
+                {"adapter_bytes", stats.adapter_bytes},
                 {"steps", stats.steps},
                 {"step_seconds", stats.step_seconds},
                 {"computed_prompt_tokens", stats.computed_prompt_tokens},

@@ -18,7 +18,7 @@ constexpr milliseconds kGlance{10};
 Serving::Serving(const ServingOptions& options, std::ostream& log)
     : drain_timeout_(options.drain_timeout),
       log_(std::make_shared<AccessLog>(log, options.log_format)),
-      keys_(std::make_shared<ApiKeys>(options.api_keys, options.api_key_file)),
+      keys_(std::make_shared<ApiKeys>(options.api_keys, options.api_key_file, options.admin_keys)),
       service_(std::make_shared<Service>(options.service, keys_, log_)),
       http_(options.http, service_) {
   if (options.signals == SignalUse::kHandle) http_.on_signal([this](int signal) { signalled(signal); });

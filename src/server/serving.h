@@ -26,6 +26,7 @@ struct ServingOptions {
   ServiceOptions service = {};
   std::vector<std::string> api_keys = {};
   std::optional<std::filesystem::path> api_key_file = {};
+  std::vector<std::string> admin_keys = {};
   LogFormat log_format = LogFormat::kText;
   std::chrono::milliseconds drain_timeout{30'000};
   SignalUse signals = SignalUse::kHandle;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "io/message_text.h"
+#include "server/adapter_fields.h"
 #include "server/error_response.h"
 #include "server/json_fields.h"
 #include "server/problem.h"
@@ -85,6 +86,7 @@ void respond_later(const Service::Call& call, const std::string& name, std::func
 
 void save_state(const Service::Call& call) {
   require_state_folder(call);
+  require_admin(call);
   const Json body = parse_body(call.request().body);
   const JsonFields fields(body);
   const std::string name = state_name(fields);
@@ -93,6 +95,7 @@ void save_state(const Service::Call& call) {
   request.wants_state = true;
   request.prefix.write = false;
   if (call.served->rules.unknown_fields == UnknownFields::kRefused) fields.refuse_unknown();
+  read_adapters(fields, call.served->rules, std::nullopt, request);
   std::vector<engine::Request> requests;
   requests.push_back(std::move(request));
   PromptSession::start(
@@ -110,13 +113,17 @@ void save_state(const Service::Call& call) {
 
 void load_state(const Service::Call& call) {
   require_state_folder(call);
+  require_admin(call);
   const Json body = parse_body(call.request().body);
   const JsonFields fields(body);
   const std::string name = state_name(fields);
+  engine::Request request;
+  read_adapters(fields, call.served->rules, std::nullopt, request);
   if (call.served->rules.unknown_fields == UnknownFields::kRefused) fields.refuse_unknown();
-  respond_later(call, name, [served = call.served, file = call.states->file(name), name] {
-    return Json{{"name", name}, {"tokens", served->engine->restore_state(file)}};
-  });
+  respond_later(
+      call, name, [served = call.served, file = call.states->file(name), name, adapters = request.adapters] {
+        return Json{{"name", name}, {"tokens", served->engine->restore_state(file, adapters.get())}};
+      });
 }
 
 }  // namespace lanner::server

@@ -5,6 +5,10 @@
 #include <lanner/lanner.hpp>
 #include <thread>
 
+#include "adapter_recipe.h"
+#include "engine/loaded_model.h"
+#include "io/temporary_folder.h"
+
 namespace lanner::api {
 namespace {
 
@@ -45,6 +49,26 @@ TEST_CASE("the tokens of an answer, joined, are its content, and the same seed g
     CHECK(model.chat(kQuestion, options).result().content == content);
     CHECK(model.stats().generated_tokens == 2 * answer.result().generated_tokens);
   }
+}
+
+TEST_CASE("an adapter is mounted, chosen by requests and unmounted") {
+  Model& model = shared_tale();
+  const io::TemporaryFolder folder;
+  const engine::LoadedModel loaded(tale("tale-gemma4"), {});
+  test::write_adapter(folder.path() / "a", {}, loaded.model().facts().targets);
+  GenerateOptions options = {.temperature = 0, .max_tokens = 12, .thinking = false};
+  const std::string base = model.chat(kQuestion, options).result().content;
+  options.adapter = "a";
+  CHECK(kind_of([&] { model.chat(kQuestion, options); }) == ErrorKind::kNotFound);
+  model.mount_adapter("a", folder.path() / "a");
+  CHECK(model.chat(kQuestion, options).result().content != base);
+  CHECK(kind_of([&] { model.mount_adapter("a", folder.path() / "a", 2); }) == ErrorKind::kInvalidArgument);
+  options.adapter = "a@0";
+  CHECK(model.chat(kQuestion, options).result().content == base);
+  CHECK(model.unmount_adapter("a"));
+  CHECK_FALSE(model.unmount_adapter("a"));
+  options.adapter = "?";
+  CHECK(kind_of([&] { model.chat(kQuestion, options); }) == ErrorKind::kInvalidArgument);
 }
 
 TEST_CASE("the next turn of a chat only reads what is new") {

@@ -145,7 +145,7 @@ TEST_CASE("an entry is only found under its own model, storage and adapters") {
   CHECK(found_length(prefixes, prompt, {.model = "n", .kv_types = "f32", .adapters = "a@1"}) == 0);
   CHECK(found_length(prefixes, prompt, {.model = "m", .kv_types = "bf16", .adapters = "a@1"}) == 0);
   store(prefixes, ids, CheckpointClass::kUser);
-  prefixes.forget_adapters("a@1");
+  prefixes.forget_where([](const PrefixKey& key) { return key.adapters == "a@1"; });
   CHECK(found_length(prefixes, prompt, adapter) == 0);
   CHECK(found_length(prefixes, prompt) == 100);
   prefixes.forget(kKey);

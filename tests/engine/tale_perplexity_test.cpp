@@ -38,7 +38,8 @@ TEST_CASE("the perplexity of the held-out text is the reference's within 0.1 per
     const auto oracle = io::load_json(folder / "oracle/perplexity.json");
     const auto ids = model.tokenizer().encode(text);
     CHECK(ids.size() == oracle["ids"].get<std::size_t>());
-    const Perplexity got = measure_perplexity(model, stream, ids, oracle["chunk"].get<std::size_t>(), {});
+    const Perplexity got =
+        measure_perplexity(model, stream, {.ids = ids, .chunk = oracle["chunk"].get<std::size_t>()});
     CHECK(got.scored_tokens == oracle["fp32"]["tokens"].get<std::size_t>());
     const double want = oracle["fp32"]["perplexity"].get<double>();
     CHECK(std::abs(got.value() / want - 1) <= 1e-3);

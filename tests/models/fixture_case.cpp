@@ -75,7 +75,8 @@ std::vector<float> Runner::logits(cache::SequenceCache& cache, std::span<const T
   arena_.reset();
   std::vector<std::int32_t> wanted(ids.size());
   std::iota(wanted.begin(), wanted.end(), 0);
-  const layers::Group group{.cache = &cache, .phase = phase, .ids = ids, .wanted = wanted};
+  const layers::Group group{
+      .cache = &cache, .phase = phase, .ids = ids, .wanted = wanted, .adapters = adapters_};
   layers::Step step(ops_, stream_, arena_, {&group, 1});
   step.tap = tap;
   const Tensor out = model_->logits(step, model_->forward(step));
@@ -83,7 +84,8 @@ std::vector<float> Runner::logits(cache::SequenceCache& cache, std::span<const T
 }
 
 std::vector<std::vector<float>> Runner::logits(std::span<cache::SequenceCache*> caches,
-                                               std::span<const std::vector<TokenId>> ids) {
+                                               std::span<const std::vector<TokenId>> ids,
+                                               std::span<const layers::LoraSet* const> adapters) {
   arena_.reset();
   std::vector<std::vector<std::int32_t>> wanted;
   std::vector<layers::Group> groups;
@@ -95,7 +97,8 @@ std::vector<std::vector<float>> Runner::logits(std::span<cache::SequenceCache*> 
     groups.push_back({.cache = caches[i],
                       .phase = ids[i].size() == 1 ? layers::Phase::kDecode : layers::Phase::kPrompt,
                       .ids = ids[i],
-                      .wanted = wanted[i]});
+                      .wanted = wanted[i],
+                      .adapters = adapters.empty() ? nullptr : adapters[i]});
   layers::Step step(ops_, stream_, arena_, groups);
   const Tensor out = model_->logits(step, model_->forward(step));
   std::vector<std::vector<float>> results;
@@ -112,7 +115,7 @@ std::vector<std::vector<float>> Runner::logits(std::span<cache::SequenceCache*> 
 std::vector<float> Runner::last_logits(cache::SequenceCache& cache, std::span<const TokenId> ids) {
   arena_.reset();
   const std::int32_t last = static_cast<std::int32_t>(ids.size()) - 1;
-  const layers::Group group{.cache = &cache, .ids = ids, .wanted = {&last, 1}};
+  const layers::Group group{.cache = &cache, .ids = ids, .wanted = {&last, 1}, .adapters = adapters_};
   layers::Step step(ops_, stream_, arena_, {&group, 1});
   const Tensor out = model_->logits(step, model_->forward(step));
   return on_host(out);

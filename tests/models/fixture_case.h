@@ -45,11 +45,15 @@ class Runner {
   /// Feeds ids to the cache and returns the logits of every one of them, [ids, V].
   std::vector<float> logits(cache::SequenceCache& cache, std::span<const TokenId> ids,
                             layers::Phase phase = layers::Phase::kPrompt, const layers::Tap& tap = {});
-  /// Feeds several sequences in one step; logits of every row of each.
+  /// Feeds several sequences in one step, each with its adapters if there are any; logits of every row of
+  /// each.
   std::vector<std::vector<float>> logits(std::span<cache::SequenceCache*> caches,
-                                         std::span<const std::vector<TokenId>> ids);
+                                         std::span<const std::vector<TokenId>> ids,
+                                         std::span<const layers::LoraSet* const> adapters = {});
   /// Feeds ids and returns the logits of the last only, as a prompt does.
   std::vector<float> last_logits(cache::SequenceCache& cache, std::span<const TokenId> ids);
+  /// From now on single sequences are computed with these adapters, which the caller keeps; nullptr = none.
+  void use(const layers::LoraSet* adapters) { adapters_ = adapters; }
 
  private:
   io::Checkpoint checkpoint_;
@@ -57,6 +61,7 @@ class Runner {
   device::Stream stream_;
   Arena arena_;
   std::unique_ptr<models::Model> model_;
+  const layers::LoraSet* adapters_ = nullptr;
 };
 
 /// The values of an oracle tensor.

@@ -251,6 +251,7 @@ void Gemma4Model::describe(WeightLoader& loader, const io::Checkpoint& checkpoin
             .experts_per_token = config_.moe ? config_.moe->top_k : 0,
             .unused_parts = {},
             .modules = loader.take_modules(),
+            .targets = loader.take_targets(),
             .weights = loader.memory()};
   facts_.unused_parts = name_unused_parts(loader.leftovers(), kOtherParts, checkpoint);
 }
