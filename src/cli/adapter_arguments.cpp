@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_folder(const std::string& path) {
+bool folder_exists(const std::string& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored);
 }
@@ -59,12 +59,12 @@ void add_adapter_option(CLI::App& app, AdapterArguments& arguments, const std::s
 NamedAdapter parse_named_adapter(const std::string& text) {
   NamedAdapter named;
   std::string folder = text;
-  if (const std::size_t equals = folder.find('=');
-      !is_folder(folder) && equals != std::string::npos && engine::is_adapter_id(folder.substr(0, equals))) {
+  if (const std::size_t equals = folder.find('='); !folder_exists(folder) && equals != std::string::npos &&
+                                                   engine::is_adapter_id(folder.substr(0, equals))) {
     named.id = folder.substr(0, equals);
     folder = folder.substr(equals + 1);
   }
-  if (const std::size_t at = folder.rfind('@'); !is_folder(folder) && at != std::string::npos) {
+  if (const std::size_t at = folder.rfind('@'); !folder_exists(folder) && at != std::string::npos) {
     const char* const end = folder.data() + folder.size();
     const auto [stop, error] = std::from_chars(folder.data() + at + 1, end, named.scale);
     if (error == std::errc() && stop == end)

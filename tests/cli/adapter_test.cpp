@@ -86,7 +86,7 @@ TEST_CASE("run, batch, perplexity and logits compute with adapters") {
 
     const auto line = [](const char* id, const io::Json& more) {
       io::Json body{{"prompt", "Once upon a time"}, {"max_tokens", 8}, {"temperature", 0}};
-      body.update(more);
+      if (!more.is_null()) body.update(more);
       return io::Json{{"custom_id", id}, {"url", "/v1/completions"}, {"body", body}}.dump() + "\n";
     };
     const std::string in =

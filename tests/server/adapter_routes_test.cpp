@@ -54,7 +54,7 @@ Json chat(const Json& more = Json::object()) {
             {"max_tokens", 12},
             {"temperature", 0},
             {"ignore_eos", true}};
-  body.update(more);
+  if (!more.is_null()) body.update(more);
   return body;
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("a request chooses adapters by field or by the model's name, on every 
     const std::string plain = text_of(http_post(port, path, body));
     body["adapter"] = "pirate";
     CHECK(text_of(http_post(port, path, body)) != plain);
-    CHECK(server.metric("lanner:lora_requests_total{adapter=\"pirate\"") > 0);
+    CHECK(server.metric("lanner:lora_requests_total{model_name=\"tale\",adapter=\"pirate\"") > 0);
   };
   differs("/v1/completions", {{"prompt", "Once upon a time"}, {"max_tokens", 12}, {"temperature", 0}},
           [](const HttpReply& r) { return r.json()["choices"][0]["text"].get<std::string>(); });
@@ -178,11 +178,11 @@ TEST_CASE("adapters are models of their own in the list, and counted") {
   CHECK(http_get(server.port(), "/v1/models/tale:ghost").status == 404);
   http_post(server.port(), "/v1/chat/completions", chat({{"adapter", "pirate+poet"}}));
   http_post(server.port(), "/v1/chat/completions", chat({{"adapter", "poet"}}));
-  CHECK(server.metric("lanner:lora_requests_total{adapter=\"pirate\"") == 1);
-  CHECK(server.metric("lanner:lora_requests_total{adapter=\"poet\"") == 2);
-  CHECK(server.metric("lanner:lora_requests_info{adapter=\"poet\"") == 0);
-  CHECK(http_get(server.port(), "/metrics").body.find("lora_requests_info{adapter=\"pirate\"") !=
-        std::string::npos);
+  CHECK(server.metric("lanner:lora_requests_total{model_name=\"tale\",adapter=\"pirate\"") == 1);
+  CHECK(server.metric("lanner:lora_requests_total{model_name=\"tale\",adapter=\"poet\"") == 2);
+  CHECK(server.metric("lanner:lora_requests_info{model_name=\"tale\",adapter=\"poet\"") == 0);
+  CHECK(http_get(server.port(), "/metrics")
+            .body.find("lora_requests_info{model_name=\"tale\",adapter=\"pirate\"} 0") != std::string::npos);
 }
 
 TEST_CASE("the server's default adapter is used unless a request says otherwise") {
