@@ -38,7 +38,7 @@ TEST_CASE("an adapter's argument is a folder, perhaps with an id before and a st
   check(at + "plain@0.5", "plain", at + "plain", 0.5F);
   check("me=" + at + "plain@-2", "me", at + "plain", -2);
   check("me=" + at + "x=y@2", "me", at + "x=y@2", 1);
-  check(at + "plain@v2", "plain@v2", at + "plain@v2", 1);
+  check("me=" + at + "plain@v2", "me", at + "plain@v2", 1);
 }
 
 TEST_CASE("run, batch, perplexity and logits compute with adapters") {
