@@ -61,7 +61,8 @@ inline constexpr double kMassUnit = 0x1p44;
 constexpr std::uint64_t integer_mass(double log_mass) {
   constexpr double kLeast = -31.2;  // below half a unit
   if (log_mass < kLeast) return 0;
-  return static_cast<std::uint64_t>(portable_exp(log_mass) * kMassUnit + 0.5);
+  constexpr double kHalf = 0.5;
+  return static_cast<std::uint64_t>(portable_exp(log_mass) * kMassUnit + kHalf);
 }
 
 /// ln of a sum of masses, which is not 0.

@@ -84,11 +84,8 @@ Engine::Engine(std::shared_ptr<const LoadedModel> model, const EngineOptions& op
     : model_(std::move(model)),
       options_(options),
       inbox_(std::make_shared<EngineInbox>()),
-      scheduler_(nullptr) {
-  running_.push_back(run(model_));
-  scheduler_ = running_.back().scheduler.get();
-  thread_ = std::thread([this] { work(); });
-}
+      scheduler_(running_.emplace_back(run(model_)).scheduler.get()),
+      thread_([this] { work(); }) {}
 
 Engine::Running Engine::run(std::shared_ptr<const LoadedModel> model) const {
   auto scheduler = std::make_unique<Scheduler>(*model, options_);

@@ -5,7 +5,6 @@
 #include <array>
 
 #include "core/cpu_features.h"
-#include "device/cuda.h"
 #include "engine/model_report.h"
 #include "engine/prefix_key.h"
 #include "io/json.h"
