@@ -60,7 +60,7 @@ fs::path adapter_folder(const Service::Call& call, const JsonFields& fields, con
   std::error_code ignored;
   const fs::path base =
       call.adapter_folder ? fs::weakly_canonical(*call.adapter_folder, ignored) : fs::path();
-  const fs::path path = fs::weakly_canonical(base / text, ignored);
+  fs::path path = fs::weakly_canonical(base / text, ignored);
   if (!call.is_admin && (!call.adapter_folder || !is_inside(path, base)))
     throw RequestError({.status = 403,
                         .type = "permission_error",
