@@ -7,7 +7,6 @@
 namespace lanner::models::gemma4 {
 namespace {
 
-using layers::add;
 using layers::join_heads;
 using layers::split_heads;
 
