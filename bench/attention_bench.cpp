@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cstdint>
 
 #include "isa_bench.h"
-#include "kernels/attention/attention.h"
+#include "kernels/attention/attention_int16.h"
 
 using namespace lanner::bench;
 using namespace lanner::kernels;
@@ -29,7 +30,8 @@ void attention(benchmark::State& state, AttentionFn* kernel) {
   const std::vector<std::int32_t> begin(rows, 0);
   std::vector<std::int32_t> end;
   for (std::size_t row = 0; row < rows; ++row) end.push_back(std::int32_t(context - rows + row + 1));
-  std::vector<float> scratch(attention_scratch_floats(KvType::kBF16, kDim));
+  std::vector<float> scratch(std::max(attention_scratch_floats(KvType::kBF16, kDim),
+                                      attention_int16_scratch_floats(KvType::kBF16, kDim)));
   const AttentionArgs args = {.q = q.data(),
                               .out = out.data(),
                               .rows = rows,
@@ -52,6 +54,8 @@ void attention(benchmark::State& state, AttentionFn* kernel) {
 
 [[maybe_unused]] const auto registered = [] {
   for (auto* bench : {LANNER_BENCH_ISAS("attention/bf16/rows/context", attention, attention)})
+    bench->Args({1, 512})->Args({1, 8192})->Args({8, 512})->Args({64, 1024});
+  for (auto* bench : {LANNER_BENCH_ISAS("attention_int16/bf16/rows/context", attention_int16, attention)})
     bench->Args({1, 512})->Args({1, 8192})->Args({8, 512})->Args({64, 1024});
   return 0;
 }();

@@ -117,7 +117,8 @@ int fit_command(const FitOptions& options, Console& console) {
   const io::Checkpoint checkpoint(options.model.find_folder());
   const std::optional<int> card = options.model.cuda_card();
   const device::Ops target =
-      card ? device::cuda_ops(*card) : device::cpu_ops(options.model.instruction_set());
+      card ? device::cuda_ops(*card)
+           : device::cpu_ops(options.model.instruction_set(), options.model.arithmetic());
   PlannedMemory planned(target.memory->kind());
   const device::Ops ops = card ? device::plan_ops(target, planned) : target;
   const device::Compute compute = options.model.arithmetic();

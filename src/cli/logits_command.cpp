@@ -42,7 +42,8 @@ void declare_logits(CLI::App& app, LogitsOptions& options) {
 int logits_command(const LogitsOptions& options, Console& console) {
   const std::filesystem::path folder = options.model.find_folder();
   const std::optional<int> card = options.model.cuda_card();
-  const device::Ops ops = card ? device::cuda_ops(*card) : device::cpu_ops(options.model.instruction_set());
+  const device::Ops ops = card ? device::cuda_ops(*card)
+                               : device::cpu_ops(options.model.instruction_set(), options.model.arithmetic());
   const io::Checkpoint checkpoint(folder);
   std::vector<TokenId> ids = options.ids;
   if (ids.empty()) ids = engine::TextParts(folder).encode_plain(read_prompt(options.prompt, console));

@@ -9,10 +9,17 @@ namespace lanner::device::cpu {
 namespace {
 
 using kernels::AttentionArgs;
-using kernels::kAttentionRowTile;
 using kernels::kAttentionSegment;
 
-std::size_t tiles_of(std::size_t rows) { return (rows + kAttentionRowTile - 1) / kAttentionRowTile; }
+// Below so many rows, sharing keys among them is worth more than threads that are all busy.
+constexpr std::size_t kSmallTile = 8;
+
+/// Rows that share one pass over the keys when an item of work takes all heads of a group.
+std::size_t row_tile(const AttentionKernels& kernels, std::size_t group) {
+  return std::max<std::size_t>(1, kernels.pass_queries / group);
+}
+
+std::size_t row_tiles(std::size_t rows, std::size_t tile) { return (rows + tile - 1) / tile; }
 
 /// The segments of the keys that different threads take.
 struct Split {
@@ -24,7 +31,7 @@ struct Split {
 Split split_of(const AttentionCall& call, std::size_t calls, std::size_t threads) {
   const auto first = static_cast<std::size_t>(std::ranges::min(call.key_begin)) / kAttentionSegment;
   const auto last = static_cast<std::size_t>(std::ranges::max(call.key_end) - 1) / kAttentionSegment;
-  const std::size_t tiles = tiles_of(static_cast<std::size_t>(call.q.shape[0]));
+  const std::size_t tiles = row_tiles(static_cast<std::size_t>(call.q.shape[0]), kSmallTile);
   const bool few_items = tiles * call.kv_heads * calls < 2 * threads;
   return threads > 1 && few_items && last > first ? Split{first, last - first + 1} : Split{};
 }
@@ -32,74 +39,71 @@ Split split_of(const AttentionCall& call, std::size_t calls, std::size_t threads
 /// One item of work: a tile of rows times some of the query heads that share a key head.
 class Items {
  public:
-  Items(const AttentionArgs& args, std::size_t heads_per_item)
-      : args_(args),
-        group_(args.q_heads / args.kv_heads),
-        heads_(heads_per_item),
-        parts_((group_ + heads_ - 1) / heads_) {}
+  /// As large as a pass allows, but smaller, first in rows and then in heads, where there would be fewer than
+  /// `wanted` items; `others` multiplies with their number.
+  Items(const AttentionArgs& args, const AttentionKernels& kernels, std::size_t others, std::size_t wanted)
+      : args_(args), group_(args.q_heads / args.kv_heads), tile_(row_tile(kernels, group_)), heads_(group_) {
+    others *= args.kv_heads;
+    while (tile_ > kSmallTile && row_tiles(args.rows, tile_) * others < wanted) tile_ /= 2;
+    others *= row_tiles(args.rows, tile_);
+    const std::size_t parts = std::min(group_, (wanted + others - 1) / others);
+    heads_ = (group_ + parts - 1) / parts;
+    parts_ = (group_ + heads_ - 1) / heads_;
+  }
 
-  std::size_t count() const { return tiles_of(args_.rows) * args_.kv_heads * parts_; }
+  std::size_t count() const { return row_tiles(args_.rows, tile_) * args_.kv_heads * parts_; }
 
   void run(kernels::AttentionFn* kernel, const AttentionArgs& args, std::size_t item) const {
-    const std::size_t row = item / (args_.kv_heads * parts_) * kAttentionRowTile;
+    const std::size_t row = item / (args_.kv_heads * parts_) * tile_;
     const std::size_t kv_head = item / parts_ % args_.kv_heads;
     const std::size_t head = item % parts_ * heads_;
-    kernel(args, row, std::min(args_.rows, row + kAttentionRowTile), kv_head * group_ + head,
+    kernel(args, row, std::min(args_.rows, row + tile_), kv_head * group_ + head,
            kv_head * group_ + std::min(group_, head + heads_));
   }
 
  private:
   const AttentionArgs& args_;
   std::size_t group_;
+  std::size_t tile_;
   std::size_t heads_;
-  std::size_t parts_;
+  std::size_t parts_ = 1;
 };
 
-/// The most heads an item may take for `wanted` items in all, when there are `others` besides heads to
-/// multiply with.
-std::size_t heads_per_item(const AttentionArgs& args, std::size_t others, std::size_t wanted) {
-  const std::size_t group = args.q_heads / args.kv_heads;
-  const std::size_t parts = (wanted + others - 1) / others;
-  return parts >= group ? 1 : (group + parts - 1) / parts;
-}
-
 /// Calls side by side, none of them split along its keys.
-void attend_whole(Stream& stream, std::span<const AttentionArgs> calls) {
+void attend_whole(Stream& stream, const AttentionKernels& kernels, std::span<const AttentionArgs> calls) {
   // Two items a thread, so that a thread that is late does not leave the others waiting for a whole item.
   const std::size_t wanted = 2 * static_cast<std::size_t>(stream.pool().threads());
   std::vector<Items> items;
   std::vector<std::size_t> first;  // item at which each call begins
   std::size_t count = 0;
   for (const AttentionArgs& args : calls) {
-    const std::size_t others = tiles_of(args.rows) * args.kv_heads * calls.size();
-    items.emplace_back(args, heads_per_item(args, others, std::max(others, wanted)));
+    items.emplace_back(args, kernels, calls.size(), wanted);
     first.push_back(count);
     count += items.back().count();
   }
   stream.pool().each(count, [&](std::size_t item, int thread) {
     const auto call = static_cast<std::size_t>(std::ranges::upper_bound(first, item) - first.begin()) - 1;
     AttentionArgs mine = calls[call];
-    mine.scratch = stream.scratch(thread, kernels::attention_scratch_floats(mine.kv.type, mine.head_dim));
-    items[call].run(stream.kernels().attention, mine, item - first[call]);
+    mine.scratch = stream.scratch(thread, kernels.scratch_floats(mine.kv.type, mine.head_dim));
+    items[call].run(kernels.whole, mine, item - first[call]);
   });
 }
 
 /// Segments of the keys on different threads, then their sum.
-void attend_split(Stream& stream, AttentionArgs args, const Split& split, std::size_t scratch_bytes) {
+void attend_split(Stream& stream, const AttentionKernels& kernels, AttentionArgs args, const Split& split,
+                  std::size_t scratch_bytes) {
   args.partials = {.memory = reinterpret_cast<float*>(stream.shared_scratch(scratch_bytes)),
                    .first_segment = split.first,
                    .segments = split.count};
-  const std::size_t others = split.count * tiles_of(args.rows) * args.kv_heads;
-  const Items items(args, heads_per_item(args, others, static_cast<std::size_t>(stream.pool().threads())));
+  const Items items(args, kernels, split.count, static_cast<std::size_t>(stream.pool().threads()));
   stream.pool().each(split.count * items.count(), [&](std::size_t item, int thread) {
     AttentionArgs mine = args;
     mine.segment = split.first + item / items.count();
-    mine.scratch = stream.scratch(thread, kernels::attention_scratch_floats(args.kv.type, args.head_dim));
-    items.run(stream.kernels().attention_segment, mine, item % items.count());
+    mine.scratch = stream.scratch(thread, kernels.scratch_floats(args.kv.type, args.head_dim));
+    items.run(kernels.segment, mine, item % items.count());
   });
-  stream.pool().each(args.q_heads, [&](std::size_t head, int) {
-    stream.kernels().attention_merge(args, 0, args.rows, head, head + 1);
-  });
+  stream.pool().each(args.q_heads,
+                     [&](std::size_t head, int) { kernels.merge(args, 0, args.rows, head, head + 1); });
 }
 
 }  // namespace
@@ -141,27 +145,37 @@ AttentionArgs checked_args(const AttentionCall& call) {
   };
 }
 
-}  // namespace
-
-AttentionScratch attention_scratch(const AttentionCall& call, std::size_t calls, std::size_t threads) {
-  const std::size_t partial_floats = static_cast<std::size_t>(call.q.element_count()) / call.q.columns() *
-                                     (call.q.columns() + kernels::kAttentionPartialExtra);
-  return {.shared_bytes = split_of(call, calls, threads).count * partial_floats * sizeof(float),
-          .thread_floats = kernels::attention_scratch_floats(call.kv.type, call.q.columns())};
-}
-
-void attention(Stream& stream, std::span<const AttentionCall> calls) {
+void attend(Stream& stream, const AttentionKernels& kernels, std::span<const AttentionCall> calls) {
   const auto threads = static_cast<std::size_t>(stream.pool().threads());
   std::vector<AttentionArgs> whole;
   for (const AttentionCall& call : calls) {
     const AttentionArgs args = checked_args(call);
     const Split split = split_of(call, calls.size(), threads);
     if (split.count > 0)
-      attend_split(stream, args, split, attention_scratch(call, calls.size(), threads).shared_bytes);
+      attend_split(stream, kernels, args, split,
+                   attention_scratch(kernels, call, calls.size(), threads).shared_bytes);
     else
       whole.push_back(args);
   }
-  if (!whole.empty()) attend_whole(stream, whole);
+  if (!whole.empty()) attend_whole(stream, kernels, whole);
+}
+
+}  // namespace
+
+AttentionScratch attention_scratch(const AttentionKernels& kernels, const AttentionCall& call,
+                                   std::size_t calls, std::size_t threads) {
+  const std::size_t partial_floats = static_cast<std::size_t>(call.q.element_count()) / call.q.columns() *
+                                     (call.q.columns() + kernels::kAttentionPartialExtra);
+  return {.shared_bytes = split_of(call, calls, threads).count * partial_floats * sizeof(float),
+          .thread_floats = kernels.scratch_floats(call.kv.type, call.q.columns())};
+}
+
+void attention(Stream& stream, std::span<const AttentionCall> calls) {
+  attend(stream, stream.kernels().attention, calls);
+}
+
+void attention_int16(Stream& stream, std::span<const AttentionCall> calls) {
+  attend(stream, stream.kernels().attention_int16, calls);
 }
 
 }  // namespace lanner::device::cpu

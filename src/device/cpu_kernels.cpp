@@ -11,26 +11,33 @@ namespace {
 using namespace lanner::kernels;
 
 // One row per operation; a missing kernel does not link.
-#define LANNER_KERNEL_TABLE(ISA, SUFFIX)               \
-  constexpr CpuKernels k##ISA = {                      \
-      .isa = Isa::k##ISA,                              \
-      .rms_norm = rms_norm_##SUFFIX,                   \
-      .rms_norm_plain = rms_norm_plain_##SUFFIX,       \
-      .l2_norm = l2_norm_##SUFFIX,                     \
-      .gated_rms_norm = gated_rms_norm_##SUFFIX,       \
-      .rope = rope_##SUFFIX,                           \
-      .add = add_##SUFFIX,                             \
-      .scale = scale_##SUFFIX,                         \
-      .gelu_mul = gelu_mul_##SUFFIX,                   \
-      .silu_mul = silu_mul_##SUFFIX,                   \
-      .sigmoid_mul = sigmoid_mul_##SUFFIX,             \
-      .softcap = softcap_##SUFFIX,                     \
-      .attention = attention_##SUFFIX,                 \
-      .attention_segment = attention_segment_##SUFFIX, \
-      .attention_merge = attention_merge_##SUFFIX,     \
-      .causal_conv = causal_conv_##SUFFIX,             \
-      .delta_net = delta_net_##SUFFIX,                 \
-      .delta_fold = delta_fold_##SUFFIX,               \
+#define LANNER_KERNEL_TABLE(ISA, SUFFIX)                                     \
+  constexpr CpuKernels k##ISA = {                                            \
+      .isa = Isa::k##ISA,                                                    \
+      .rms_norm = rms_norm_##SUFFIX,                                         \
+      .rms_norm_plain = rms_norm_plain_##SUFFIX,                             \
+      .l2_norm = l2_norm_##SUFFIX,                                           \
+      .gated_rms_norm = gated_rms_norm_##SUFFIX,                             \
+      .rope = rope_##SUFFIX,                                                 \
+      .add = add_##SUFFIX,                                                   \
+      .scale = scale_##SUFFIX,                                               \
+      .gelu_mul = gelu_mul_##SUFFIX,                                         \
+      .silu_mul = silu_mul_##SUFFIX,                                         \
+      .sigmoid_mul = sigmoid_mul_##SUFFIX,                                   \
+      .softcap = softcap_##SUFFIX,                                           \
+      .attention = {.whole = attention_##SUFFIX,                             \
+                    .segment = attention_segment_##SUFFIX,                   \
+                    .merge = attention_merge_##SUFFIX,                       \
+                    .pass_queries = kAttentionPassQueries,                   \
+                    .scratch_floats = attention_scratch_floats},             \
+      .attention_int16 = {.whole = attention_int16_##SUFFIX,                 \
+                          .segment = attention_int16_segment_##SUFFIX,       \
+                          .merge = attention_merge_##SUFFIX,                 \
+                          .pass_queries = kInt16PassQueries,                 \
+                          .scratch_floats = attention_int16_scratch_floats}, \
+      .causal_conv = causal_conv_##SUFFIX,                                   \
+      .delta_net = delta_net_##SUFFIX,                                       \
+      .delta_fold = delta_fold_##SUFFIX,                                     \
   }
 
 LANNER_KERNEL_TABLE(Reference, reference);

@@ -3,13 +3,22 @@
 
 #include "core/cpu_features.h"
 #include "kernels/activation/elementwise.h"
-#include "kernels/attention/attention.h"
+#include "kernels/attention/attention_int16.h"
 #include "kernels/delta_net/causal_conv.h"
 #include "kernels/delta_net/delta_net.h"
 #include "kernels/norm/rms_norm.h"
 #include "kernels/rope/rope.h"
 
 namespace lanner::device {
+
+/// One arithmetic of attention.
+struct AttentionKernels {
+  kernels::AttentionFn* whole = nullptr;
+  kernels::AttentionFn* segment = nullptr;
+  kernels::AttentionFn* merge = nullptr;
+  std::size_t pass_queries = 0;  ///< (row, query head) pairs that share a pass
+  std::size_t (*scratch_floats)(kernels::KvType type, std::size_t head_dim) = nullptr;
+};
 
 /// The kernel of each operation for one instruction set. Linear kernels depend on the weight format too and
 /// are bound when a Matrix is built.
@@ -26,9 +35,8 @@ struct CpuKernels {
   kernels::SiluMulFn* silu_mul = nullptr;
   kernels::SigmoidMulFn* sigmoid_mul = nullptr;
   kernels::SoftcapFn* softcap = nullptr;
-  kernels::AttentionFn* attention = nullptr;
-  kernels::AttentionFn* attention_segment = nullptr;
-  kernels::AttentionFn* attention_merge = nullptr;
+  AttentionKernels attention;
+  AttentionKernels attention_int16;
   kernels::CausalConvFn* causal_conv = nullptr;
   kernels::DeltaNetFn* delta_net = nullptr;
   kernels::DeltaFoldFn* delta_fold = nullptr;

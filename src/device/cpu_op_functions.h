@@ -34,10 +34,12 @@ struct AttentionScratch {
   std::size_t shared_bytes = 0;   ///< partial results of segments, when threads share the keys
   std::size_t thread_floats = 0;  ///< of each thread
 };
-AttentionScratch attention_scratch(const AttentionCall& call, std::size_t calls, std::size_t threads);
+AttentionScratch attention_scratch(const AttentionKernels& kernels, const AttentionCall& call,
+                                   std::size_t calls, std::size_t threads);
 
 void write_kv(Stream&, std::span<const KvWrite> writes);
 void attention(Stream&, std::span<const AttentionCall> calls);
+void attention_int16(Stream&, std::span<const AttentionCall> calls);
 void causal_conv(Stream&, std::span<const CausalConvCall> calls, const Tensor& w);
 void delta_net_gates(Stream&, const Tensor& b, const Tensor& a, const Tensor& a_log, const Tensor& dt_bias);
 void delta_net(Stream&, std::span<const DeltaNetCall> calls);

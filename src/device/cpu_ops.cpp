@@ -20,7 +20,7 @@ std::string_view device_name(Isa isa) {
 
 }  // namespace
 
-Ops cpu_ops(Isa isa) {
+Ops cpu_ops(Isa isa, Compute compute) {
   cpu_kernels(isa);  // throws when this CPU cannot run it
   return {
       .device = device_name(isa),
@@ -48,7 +48,7 @@ Ops cpu_ops(Isa isa) {
       .gated_linear = cpu::gated_linear,
       .add_low_rank = cpu::add_low_rank,
       .write_kv = cpu::write_kv,
-      .attention = cpu::attention,
+      .attention = compute == Compute::kInt8 ? cpu::attention_int16 : cpu::attention,
       .causal_conv = cpu::causal_conv,
       .delta_net_gates = cpu::delta_net_gates,
       .delta_net = cpu::delta_net,

@@ -252,6 +252,7 @@ struct Ops {
 };
 
 /// The operations on this machine's CPU; throws Error kUnsupported when it cannot run the instruction set.
-Ops cpu_ops(Isa isa);
+/// With Compute::kInt8, attention multiplies integers too; see kernels/attention/attention_int16.h.
+Ops cpu_ops(Isa isa, Compute compute = Compute::kExact);
 
 }  // namespace lanner::device

@@ -37,10 +37,11 @@ void gated_linear(Stream& stream, const Tensor& /*out*/, const Matrix& gate, con
                cpu::gated_scratch_floats(x.rows(), x.columns()));
 }
 
+template <AttentionKernels CpuKernels::*kKernels>
 void attention(Stream& stream, std::span<const AttentionCall> calls) {
   for (const AttentionCall& call : calls) {
-    const cpu::AttentionScratch scratch =
-        cpu::attention_scratch(call, calls.size(), static_cast<std::size_t>(stream.pool().threads()));
+    const cpu::AttentionScratch scratch = cpu::attention_scratch(
+        stream.kernels().*kKernels, call, calls.size(), static_cast<std::size_t>(stream.pool().threads()));
     if (scratch.shared_bytes > 0) stream.shared_scratch(scratch.shared_bytes);
     take_scratch(stream, scratch.thread_floats);
   }
@@ -107,7 +108,8 @@ Ops plan_ops(const Ops& ops, PlannedMemory& memory) {
   if (memory.kind() != DeviceKind::kCpu) return plan;
   plan.linear = linear;
   plan.gated_linear = gated_linear;
-  plan.attention = attention;
+  plan.attention = ops.attention == cpu::attention ? attention<&CpuKernels::attention>
+                                                   : attention<&CpuKernels::attention_int16>;
   plan.delta_net = delta_net;
   plan.experts = experts;
   return plan;

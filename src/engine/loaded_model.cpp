@@ -19,7 +19,7 @@ std::unique_ptr<models::Model> load_model(const io::Checkpoint& checkpoint, cons
 
 device::Ops open_device(const LoadOptions& options) {
   if (options.open_device) return options.open_device();
-  return options.cuda ? device::cuda_ops(*options.cuda) : device::cpu_ops(options.isa);
+  return options.cuda ? device::cuda_ops(*options.cuda) : device::cpu_ops(options.isa, options.compute);
 }
 
 }  // namespace

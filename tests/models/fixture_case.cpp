@@ -52,7 +52,7 @@ Runner::Runner(const fs::path& folder, const device::Ops& ops, int threads, devi
       model_(models::load_model(checkpoint_, {.ops = ops_, .compute = compute, .pool = stream_.pool()})) {}
 
 Runner::Runner(const fs::path& folder, Isa isa, int threads, device::Compute compute)
-    : Runner(folder, device::cpu_ops(isa), threads, compute) {}
+    : Runner(folder, device::cpu_ops(isa, compute), threads, compute) {}
 
 std::vector<float> Runner::on_host(const Tensor& x) {
   const auto values = ops_.host_floats(stream_, x);

@@ -70,11 +70,15 @@ AttentionFn attention_segment_reference, attention_segment_avx2, attention_segme
 /// out[r,h] of rows [row_begin, row_end) and heads [head_begin, head_end) from the partials of all segments.
 AttentionFn attention_merge_reference, attention_merge_avx2, attention_merge_avx512, attention_merge_neon;
 
-/// Rows that share one pass over the keys; splitting rows at multiples of this costs nothing.
-inline constexpr std::size_t kAttentionRowTile = 8;
-
 /// (row, query head) pairs of one kv head that share one pass over the keys.
 inline constexpr std::size_t kAttentionPassQueries = 32;
+/// The same for the arithmetic that takes most; see attention_int16.h.
+inline constexpr std::size_t kAttentionMostQueries = 128;
+
+/// Floats that a pass of so many queries keeps from block to block.
+constexpr std::size_t attention_pass_floats(std::size_t queries, std::size_t head_dim) {
+  return queries * (4 + head_dim);
+}
 
 /// Floats of scratch one thread needs for any number of rows and heads.
 std::size_t attention_scratch_floats(KvType type, std::size_t head_dim);

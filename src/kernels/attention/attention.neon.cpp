@@ -8,12 +8,14 @@ namespace lanner::kernels {
 // pass.
 void attention_neon(const AttentionArgs& args, std::size_t row_begin, std::size_t row_end,
                     std::size_t head_begin, std::size_t head_end) {
-  attend_rows(args, row_begin, row_end, head_begin, head_end, WholeAttention{});
+  attend_rows<FloatBlock, kAttentionPassQueries>(args, row_begin, row_end, head_begin, head_end,
+                                                 WholeAttention{});
 }
 
 void attention_segment_neon(const AttentionArgs& args, std::size_t row_begin, std::size_t row_end,
                             std::size_t head_begin, std::size_t head_end) {
-  attend_rows(args, row_begin, row_end, head_begin, head_end, OneSegment{});
+  attend_rows<FloatBlock, kAttentionPassQueries>(args, row_begin, row_end, head_begin, head_end,
+                                                 OneSegment{});
 }
 
 void attention_merge_neon(const AttentionArgs& args, std::size_t row_begin, std::size_t row_end,

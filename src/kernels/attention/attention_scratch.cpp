@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/attention/attention.h"
+#include "kernels/attention/attention_int16.h"
 
 namespace lanner::kernels {
+namespace {
 
-// Per query of a pass: 64 scores, the running maximum and sum of the segment and of all before it, and the
-// segment's sums of values. Quantized keys or values of one block are widened at the end.
+/// Quantized keys or values of one block, widened.
+std::size_t widened_floats(KvType type, std::size_t head_dim) {
+  return code_bits(type) == 0 ? 0 : kKvBlock * head_dim;
+}
+
+}  // namespace
+
 std::size_t attention_scratch_floats(KvType type, std::size_t head_dim) {
-  const std::size_t queries = kAttentionPassQueries * (kKvBlock + 4 + head_dim);
-  return queries + (code_bits(type) == 0 ? 0 : kKvBlock * head_dim);
+  return attention_pass_floats(kAttentionPassQueries, head_dim) + kAttentionPassQueries * kKvBlock +
+         widened_floats(type, head_dim);
+}
+
+std::size_t attention_int16_scratch_floats(KvType type, std::size_t head_dim) {
+  const Int16Sizes sizes(head_dim);
+  return attention_pass_floats(kInt16PassQueries, head_dim) + sizes.floats() + widened_floats(type, head_dim);
 }
 
 }  // namespace lanner::kernels
