@@ -45,7 +45,7 @@ void guarded(StepWork& work, Use&& use) {
 std::vector<StepWork*> by_adapters(std::span<StepWork> works) {
   std::vector<StepWork*> ordered;
   for (StepWork& work : works) ordered.push_back(&work);
-  std::ranges::stable_sort(ordered, std::less<const AdapterSet*>(),
+  std::ranges::stable_sort(ordered, std::less<>(),
                            [](const StepWork* work) { return work->sequence->request().adapters.get(); });
   return ordered;
 }

@@ -248,9 +248,8 @@ device::Matrix WeightLoader::bind(const device::WeightView& view, std::shared_pt
 }
 
 void WeightLoader::record(std::string_view path, const WeightSpec& spec, std::size_t rows, std::size_t in) {
-  const ModuleFacts& module =
-      modules_.emplace_back(std::string(path), spec, rows * in, device::weight_bytes(spec, rows, in));
-  recorded_bytes_ = std::min(recorded_bytes_ + module.size_bytes, total_bytes_);
+  modules_.push_back({std::string(path), spec, rows * in, device::weight_bytes(spec, rows, in)});
+  recorded_bytes_ = std::min(recorded_bytes_ + modules_.back().size_bytes, total_bytes_);
   if (target_.progress)
     target_.progress(static_cast<double>(recorded_bytes_) / static_cast<double>(total_bytes_));
 }
