@@ -133,10 +133,9 @@ void Service::answer_metrics(const Call& call) const {
     for (const engine::MountedAdapter& mounted : call.served->engine->adapters().list())
       gauges.push_back(value_of("lora_requests_info", static_cast<double>(mounted.in_use),
                                 fmt::format("adapter=\"{}\"", mounted.id)));
-    gauges.push_back(value_of("weights_bytes", weight_bytes(*call.served->model),
-                              fmt::format("device=\"{}\"", call.served->model->ops().device)));
+    const std::string device = fmt::format("device=\"{}\"", call.served->model->ops().device);
+    gauges.push_back(value_of("weights_bytes", weight_bytes(*call.served->model), device));
     if (const auto memory = call.served->model->device_memory()) {
-      const std::string device = fmt::format("device=\"{}\"", call.served->model->ops().device);
       gauges.push_back(value_of("device_memory_used_bytes",
                                 static_cast<double>(memory->total_bytes - memory->free_bytes), device));
       gauges.push_back(

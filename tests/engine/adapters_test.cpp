@@ -7,12 +7,12 @@
 #include <future>
 
 #include "adapter_recipe.h"
-#include "core/philox.h"
 #include "engine/collected.h"
 #include "engine/engine.h"
 #include "engine/request_channel.h"
 #include "engine/scheduler.h"
 #include "engine/test_models.h"
+#include "engine/test_requests.h"
 #include "io/temporary_folder.h"
 
 namespace lanner::engine {
@@ -20,50 +20,17 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::AdapterRecipe;
+using test::Answer;
+using test::answer_of;
 using test::collect;
 using test::Collected;
+using test::probe;
 using Loaded = std::shared_ptr<const LoadedModel>;
 
 std::vector<Loaded> models() {
   return {test::random_model("gemma4/g1_e_ple_kvshare"), test::random_model("gemma4/g3_moe"),
           test::random_model("qwen3_5/q3_moe"), test::tale("tale-qwen3_5"),
           test::tale("tale-gemma4", {.compute = device::Compute::kInt8})};
-}
-
-std::vector<TokenId> random_ids(std::size_t count, std::uint64_t seed) {
-  std::vector<TokenId> ids;
-  for (std::size_t i = 0; i < count; ++i)
-    ids.push_back(static_cast<TokenId>(8 + philox4x32(seed, {static_cast<std::uint32_t>(i), 3, 0, 0})[0] %
-                                               (test::kRandomVocabulary - 16)));
-  return ids;
-}
-
-/// A request whose likelihoods tell every bit of the logits' totals.
-Request probe(std::size_t prompt, std::size_t tokens, std::uint64_t seed) {
-  Request request;
-  request.prompt = random_ids(prompt, seed);
-  request.sampling.temperature = seed % 2 == 0 ? 0.0F : 1.0F;
-  request.sampling.seed = seed;
-  request.max_tokens = tokens;
-  request.top_logprobs = 4;
-  request.end_of_text = EndOfText::kBanned;
-  request.form = AnswerForm::kPlain;
-  return request;
-}
-
-struct Answer {
-  std::vector<TokenId> tokens;
-  std::vector<float> logprobs;
-  bool operator==(const Answer&) const = default;
-};
-
-Answer answer_of(const Collected& got) {
-  Answer answer{.tokens = got.choices.at(0).tokens, .logprobs = {}};
-  for (const LogprobEntry& entry : got.choices[0].logprobs) {
-    answer.logprobs.push_back(entry.token.logprob);
-    for (const TokenLogprob& other : entry.top) answer.logprobs.push_back(other.logprob);
-  }
-  return answer;
 }
 
 /// Three adapters of a model, on disk: "a" on everything, "b" on everything, "attention" on attention alone.
@@ -208,10 +175,15 @@ TEST_CASE("pieces of a prompt, guesses and lost caches change no bit with adapte
     tight.cache_bytes = 2 * memory.bytes({.tokens = 100}) + memory.bytes({.tokens = 60});
     Engine short_of_memory(model, tight);
     folders.mount(short_of_memory);
+    std::promise<void> all_there;
     std::vector<RequestHandle> handles;
     const auto each = [&](std::size_t i) { return probe(18 + i, 70, 30 + i); };
-    for (std::size_t i = 0; i < 4; ++i)
-      handles.push_back(short_of_memory.require(with(each(i), short_of_memory, kChoices[i])));
+    for (std::size_t i = 0; i < 4; ++i) {
+      Request next = with(each(i), short_of_memory, kChoices[i]);
+      if (i == 0) test::hold_until(next, all_there.get_future().share());
+      handles.push_back(short_of_memory.require(std::move(next)));
+    }
+    all_there.set_value();
     for (std::size_t i = 0; i < 4; ++i)
       CHECK(answer_of(collect(std::move(handles[i]))) == run_cold(model, folders, each(i), kChoices[i]));
     CHECK(short_of_memory.stats().preemptions > 0);

@@ -12,49 +12,17 @@
 #include "engine/sequence_memory.h"
 #include "engine/soak.h"
 #include "engine/test_models.h"
+#include "engine/test_requests.h"
 
 namespace lanner::engine {
 namespace {
 
 using test::all_models;
+using test::Answer;
+using test::answer_of;
 using test::collect;
 using test::Collected;
-
-std::vector<TokenId> random_ids(std::size_t count, std::uint64_t seed) {
-  std::vector<TokenId> ids;
-  for (std::size_t i = 0; i < count; ++i)
-    ids.push_back(static_cast<TokenId>(8 + philox4x32(seed, {static_cast<std::uint32_t>(i), 3, 0, 0})[0] %
-                                               (test::kRandomVocabulary - 16)));
-  return ids;
-}
-
-/// A request whose answer goes on to its length and whose likelihoods tell every bit of the logits' totals.
-Request probe(std::size_t prompt, std::size_t tokens, std::uint64_t seed) {
-  Request request;
-  request.prompt = random_ids(prompt, seed);
-  request.sampling.temperature = seed % 2 == 0 ? 0.0F : 1.0F;
-  request.sampling.seed = seed;
-  request.max_tokens = tokens;
-  request.top_logprobs = 4;
-  request.end_of_text = EndOfText::kBanned;
-  request.form = AnswerForm::kPlain;
-  return request;
-}
-
-struct Answer {
-  std::vector<TokenId> tokens;
-  std::vector<float> logprobs;
-  bool operator==(const Answer&) const = default;
-};
-
-Answer answer_of(const Collected& got, std::size_t choice = 0) {
-  Answer answer{.tokens = got.choices.at(choice).tokens, .logprobs = {}};
-  for (const LogprobEntry& entry : got.choices[choice].logprobs) {
-    answer.logprobs.push_back(entry.token.logprob);
-    for (const TokenLogprob& other : entry.top) answer.logprobs.push_back(other.logprob);
-  }
-  return answer;
-}
+using test::probe;
 
 Answer run(Engine& engine, Request request) { return answer_of(collect(engine.require(std::move(request)))); }
 
@@ -247,8 +215,14 @@ TEST_CASE("a sequence that loses its caches and is replayed goes on with the sam
     const SequenceMemory memory(model->cache_spec());
     tight.cache_bytes = 2 * memory.bytes({.tokens = 100}) + memory.bytes({.tokens = 60});
     Engine engine(model, tight);
+    std::promise<void> all_there;
     std::vector<RequestHandle> handles;
-    for (std::uint64_t i = 0; i < 4; ++i) handles.push_back(engine.require(request(i)));
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      Request next = request(i);
+      if (i == 0) test::hold_until(next, all_there.get_future().share());
+      handles.push_back(engine.require(std::move(next)));
+    }
+    all_there.set_value();
     for (std::uint64_t i = 0; i < 4; ++i)
       CHECK(answer_of(collect(std::move(handles[i]))) == run_alone(model, request(i)));
     CHECK(engine.stats().preemptions > 0);

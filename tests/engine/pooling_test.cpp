@@ -6,9 +6,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/philox.h"
 #include "engine/engine.h"
 #include "engine/test_models.h"
+#include "engine/test_requests.h"
 #include "io/temporary_folder.h"
 #include "layers/step.h"
 
@@ -16,11 +16,7 @@ namespace lanner::engine {
 namespace {
 
 std::vector<TokenId> random_ids(std::size_t count, std::uint64_t seed) {
-  std::vector<TokenId> ids;
-  for (std::size_t i = 0; i < count; ++i)
-    ids.push_back(static_cast<TokenId>(8 + philox4x32(seed, {static_cast<std::uint32_t>(i), 7, 0, 0})[0] %
-                                               (test::kRandomVocabulary - 16)));
-  return ids;
+  return test::random_ids(count, seed, 7);
 }
 
 /// The final hidden states of a text from one forward, pooled plainly.

@@ -65,9 +65,22 @@ std::vector<float> Runner::on_host(const float* data, std::size_t count) {
   return values;
 }
 
-cache::SequenceCache Runner::new_cache() const {
-  return cache::SequenceCache({.layers = model_->cache_layers(), .kv_type = device::KvType::kF32},
+cache::SequenceCache Runner::new_cache(device::KvType type) const {
+  return cache::SequenceCache({.layers = model_->cache_layers(), .kv_type = type},
                               cache::BlockPool(cache::BlockPool::kUnlimited, *ops_.memory));
+}
+
+std::vector<float> Runner::tail_logits(device::KvType type, std::span<const TokenId> ids, std::size_t piece) {
+  cache::SequenceCache cache = new_cache(type);
+  const std::size_t head = ids.size() - 12;
+  for (std::size_t begin = 0; begin < head; begin += piece)
+    last_logits(cache, ids.subspan(begin, std::min(piece, head - begin)));
+  std::vector<float> all;
+  for (std::size_t i = head; i < ids.size(); ++i) {
+    const auto row = logits(cache, ids.subspan(i, 1), layers::Phase::kDecode);
+    all.insert(all.end(), row.begin(), row.end());
+  }
+  return all;
 }
 
 std::vector<float> Runner::logits(cache::SequenceCache& cache, std::span<const TokenId> ids,

@@ -41,7 +41,7 @@ class Runner {
   const models::Model& model() const { return *model_; }
   const device::Ops& ops() const { return ops_; }
   device::Stream& stream() { return stream_; }
-  cache::SequenceCache new_cache() const;
+  cache::SequenceCache new_cache(device::KvType type = device::KvType::kF32) const;
   /// Feeds ids to the cache and returns the logits of every one of them, [ids, V].
   std::vector<float> logits(cache::SequenceCache& cache, std::span<const TokenId> ids,
                             layers::Phase phase = layers::Phase::kPrompt, const layers::Tap& tap = {});
@@ -52,6 +52,9 @@ class Runner {
                                          std::span<const layers::LoraSet* const> adapters = {});
   /// Feeds ids and returns the logits of the last only, as a prompt does.
   std::vector<float> last_logits(cache::SequenceCache& cache, std::span<const TokenId> ids);
+  /// Logits of the last 12 ids, given one by one after the rest came in pieces, with this storage of keys and
+  /// values.
+  std::vector<float> tail_logits(device::KvType type, std::span<const TokenId> ids, std::size_t piece);
   /// From now on single sequences are computed with these adapters, which the caller keeps; nullptr = none.
   void use(const layers::LoraSet* adapters) { adapters_ = adapters; }
 

@@ -21,25 +21,6 @@ std::vector<TokenId> random_ids(std::size_t count, std::uint64_t seed) {
   return ids;
 }
 
-cache::SequenceCache new_cache(const Runner& runner, KvType type) {
-  return cache::SequenceCache({.layers = runner.model().cache_layers(), .kv_type = type});
-}
-
-/// Logits of the last 12 ids, given one by one after the rest came in pieces.
-std::vector<float> tail_logits(Runner& runner, KvType type, const std::vector<TokenId>& ids,
-                               std::size_t piece) {
-  cache::SequenceCache cache = new_cache(runner, type);
-  const std::size_t head = ids.size() - 12;
-  for (std::size_t begin = 0; begin < head; begin += piece)
-    runner.last_logits(cache, std::span(ids).subspan(begin, std::min(piece, head - begin)));
-  std::vector<float> all;
-  for (std::size_t i = head; i < ids.size(); ++i) {
-    const auto row = runner.logits(cache, {&ids[i], 1}, layers::Phase::kDecode);
-    all.insert(all.end(), row.begin(), row.end());
-  }
-  return all;
-}
-
 }  // namespace
 
 TEST_CASE("with any storage of keys and values, pieces, a draft and a fork change no bit") {
@@ -49,12 +30,12 @@ TEST_CASE("with any storage of keys and values, pieces, a draft and a fork chang
       CAPTURE(static_cast<int>(type));
       Runner runner(fs::path(LANNER_MODELS_DIR) / name, detect_isa(), 1);
       const auto ids = random_ids(170, 11);
-      const auto want = tail_logits(runner, type, ids, ids.size());
-      CHECK(tail_logits(runner, type, ids, 7) == want);
-      CHECK(tail_logits(runner, type, ids, 64) == want);
+      const auto want = runner.tail_logits(type, ids, ids.size());
+      CHECK(runner.tail_logits(type, ids, 7) == want);
+      CHECK(runner.tail_logits(type, ids, 64) == want);
 
       // All twelve as one draft of a fork, after another draft was undone.
-      cache::SequenceCache cache = new_cache(runner, type);
+      cache::SequenceCache cache = runner.new_cache(type);
       runner.last_logits(cache, std::span(ids).first(158));
       cache::SequenceCache fork = cache.fork();
       {
@@ -76,7 +57,7 @@ TEST_CASE("keys split over threads by segments give the bits of one thread") {
     const auto ids = random_ids(560, 13);
     Runner one(folder, detect_isa(), 1);
     Runner two(folder, detect_isa(), 2);
-    CHECK(tail_logits(one, type, ids, 512) == tail_logits(two, type, ids, 512));
+    CHECK(one.tail_logits(type, ids, 512) == two.tail_logits(type, ids, 512));
   }
 }
 
@@ -84,7 +65,7 @@ TEST_CASE("a sequence takes fewer bytes the fewer bits its keys and values have"
   Runner runner(fs::path(LANNER_MODELS_DIR) / "tale-gemma4", detect_isa(), 1);
   std::size_t before = SIZE_MAX;
   for (KvType type : {KvType::kF32, KvType::kBF16, KvType::kAffine8, KvType::kAffine6, KvType::kAffine4}) {
-    cache::SequenceCache cache = new_cache(runner, type);
+    cache::SequenceCache cache = runner.new_cache(type);
     cache.reserve(128);
     CHECK(cache.size_bytes() < before);
     before = cache.size_bytes();
