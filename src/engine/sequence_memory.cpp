@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "cache/kv_cache.h"
-#include "cache/recurrent_cache.h"
 #include "engine/largest.h"
 
 namespace lanner::engine {
@@ -35,6 +34,7 @@ SequenceMemory::SequenceMemory(const cache::CacheSpec& spec) {
       slot_bytes_ += sizes.state_bytes + sizes.entry_bytes;
       conv_bytes_ += sizes.conv_bytes;
       conv_row_bytes_ += sizes.conv_row_bytes;
+      if (sizes.conv_bytes > largest_conv_.conv_bytes) largest_conv_ = sizes;
     }
   }
 }
@@ -46,7 +46,10 @@ cache::CacheBytes SequenceMemory::parts(const SequenceSize& size) const {
   for (const Window& window : windows_)
     parts.sliding += window.block_bytes * std::min(blocks_of(size.tokens), window.most_blocks());
   // A draft that crosses the end of a chunk keeps the chunk before it, and the convolution all of its rows.
-  if (size.draft_rows > 0) parts.recurrent += slot_bytes_ + conv_row_bytes_ * size.draft_rows;
+  // Layer by layer, rows for a longer draft are taken while those of a shorter one are still held.
+  if (size.draft_rows > 0)
+    parts.recurrent += slot_bytes_ + largest_conv_.conv_bytes +
+                       (conv_row_bytes_ + largest_conv_.conv_row_bytes) * size.draft_rows;
   return parts;
 }
 

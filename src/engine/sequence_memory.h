@@ -6,6 +6,7 @@
 
 #include "cache/cache_bytes.h"
 #include "cache/layer_spec.h"
+#include "cache/recurrent_cache.h"
 
 namespace lanner::engine {
 
@@ -52,7 +53,8 @@ class SequenceMemory {
   std::vector<Window> windows_;
   std::size_t slot_bytes_ = 0;  ///< state and open chunk
   std::size_t conv_bytes_ = 0;
-  std::size_t conv_row_bytes_ = 0;  ///< of a draft's rows
+  std::size_t conv_row_bytes_ = 0;      ///< of a draft's rows
+  cache::RecurrentSizes largest_conv_;  ///< of the layer whose convolution takes most
 };
 
 }  // namespace lanner::engine

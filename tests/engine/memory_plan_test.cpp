@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "cache/toy_sequence.h"
 #include "core/planned_memory.h"
 #include "engine/collected.h"
 #include "engine/engine.h"
@@ -109,6 +110,24 @@ TEST_CASE("drafts stay within what is set aside for them") {
     CHECK(engine.stats().drafted[6] > 0);
     CHECK(engine.stats().peak_bytes <=
           2 * memory.bytes({.tokens = 300, .draft_rows = 8}) + memory.step_bytes(512, 2));
+  }
+}
+
+TEST_CASE("a draft over the end of a chunk stays within what is set aside, also while it gets its memory") {
+  for (const std::size_t rows : {4U, 8U}) {
+    CAPTURE(rows);
+    cache::BlockPool pool;
+    const cache::CacheSpec spec = cache::toy_spec();
+    cache::ToyForward forward;
+    cache::SequenceCache sequence(spec, pool);
+    const std::vector<TokenId> ids(60, 7);
+    forward.append(sequence, ids);
+    for (const std::size_t guesses : {rows / 2, rows}) {
+      const std::optional<cache::Draft> draft = sequence.begin_draft(guesses);
+      REQUIRE(draft);
+      forward.append(sequence, std::vector<TokenId>(guesses, 8));
+    }
+    CHECK(pool.peak_bytes() <= SequenceMemory(spec).bytes({.tokens = ids.size() + rows, .draft_rows = rows}));
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "engine/soak.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <random>
 #include <thread>
@@ -234,7 +236,8 @@ SoakReport soak(const std::shared_ptr<const engine::LoadedModel>& model, const S
       report.faults.push_back("something was left behind");
     const std::size_t step_bytes = memory.step_bytes(crowded.max_step_tokens, crowded.max_sequences);
     if (stats.peak_bytes > *crowded.cache_bytes + step_bytes)
-      report.faults.push_back("the caches outgrew their memory");
+      report.faults.push_back(fmt::format("the caches outgrew their memory: {} of {} bytes", stats.peak_bytes,
+                                          *crowded.cache_bytes + step_bytes));
   }
   engine::Engine solo(
       model, {.threads = options.threads, .max_sequences = 1, .prefix_bytes = 0, .choose_on_device = false});
