@@ -65,7 +65,7 @@ void add_int8_linear(Isa isa) {
           int8_linear(state, isa);
       });
   registered->ArgNames({"bits", "rows", "outputs"})->Unit(benchmark::kMicrosecond);
-  registered->Args({4, 1, 1 << 17});
+  for (const int rows : {1, 2, 4, 8}) registered->Args({4, rows, 1 << 17});
   for (const int rows : {1, 2, 3, 4, 5, 8, 12, 16, 128}) registered->Args({4, rows, 512});
   for (const int bits : {2, 3, 5, 6, 8})
     for (const int rows : {1, 8, 128}) registered->Args({bits, rows, 512});

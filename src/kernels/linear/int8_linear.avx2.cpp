@@ -14,7 +14,8 @@ namespace lanner::kernels {
 namespace {
 
 constexpr std::size_t kVectorBytes = 64;
-constexpr std::size_t kHalfBytes = 32;  ///< eight of a tile's sixteen outputs
+constexpr int kHalves = 2;              ///< of a tile, eight outputs each
+constexpr std::size_t kHalfBytes = 32;  ///< of a vector
 constexpr int kQuads = 8;
 
 /// Bits [kFrom, kFrom + kWidth) of every byte, moved to bit kTo.
@@ -75,9 +76,7 @@ class Tiles {
   static void linear(const PackedView& w, const QuantizedRows& x, float* out, std::size_t out_stride,
                      std::size_t rows, std::size_t tile_begin, std::size_t tile_end) {
     const Call call{w, x, out, out_stride};
-    std::size_t tile = tile_begin;
-    for (; tile + 2 <= tile_end; tile += 2) all_rows<2>(call, rows, tile);
-    for (; tile < tile_end; ++tile) all_rows<1>(call, rows, tile);
+    for (std::size_t tile = tile_begin; tile < tile_end; ++tile) all_rows(call, rows, tile);
   }
 
  private:
@@ -88,72 +87,53 @@ class Tiles {
     std::size_t out_stride;
   };
 
-  template <int kTiles>
   static void all_rows(const Call& call, std::size_t rows, std::size_t tile) {
     std::size_t row = 0;
-    for (; row + 6 <= rows; row += 6) halves<6, 2, kTiles>(call, row, tile);
+    for (; row + 6 <= rows; row += 6) block<6>(call, row, tile);
     switch (rows - row) {
       case 1:
-        return halves<1, 2 * kTiles, kTiles>(call, row, tile);
+        return block<1>(call, row, tile);
       case 2:
-        return halves<2, 2, kTiles>(call, row, tile);
+        return block<2>(call, row, tile);
       case 3:
-        return halves<3, 2, kTiles>(call, row, tile);
+        return block<3>(call, row, tile);
       case 4:
-        return halves<4, 2, kTiles>(call, row, tile);
+        return block<4>(call, row, tile);
       case 5:
-        return halves<5, 2, kTiles>(call, row, tile);
+        return block<5>(call, row, tile);
       default:
         return;
     }
   }
 
-  /// kAtOnce halves of eight outputs side by side, until all halves of kTiles tiles are done.
-  template <int kRows, int kAtOnce, int kTiles>
-  static void halves(const Call& call, std::size_t row, std::size_t tile) {
-    for (int h = 0; h < 2 * kTiles; h += kAtOnce)
-      block<kRows, kAtOnce>(call, row, 2 * tile + static_cast<std::size_t>(h));
-  }
-
-  /// Where half h of the matrix begins: its tables' and units' part of the tile.
-  static const std::byte* half_tables(const Call& call, std::size_t half) {
-    return call.w.data + half / 2 * call.w.tile_bytes() + half % 2 * (kTableBytes / 2);
-  }
-  static const std::byte* half_units(const Call& call, std::size_t half) {
-    return call.w.data + half / 2 * call.w.tile_bytes() + 2 * kTableBytes + half % 2 * kHalfBytes;
-  }
-
-  template <int kRows, int kHalves>
-  static void block(const Call& call, std::size_t row, std::size_t half) {
+  template <int kRows>
+  static void block(const Call& call, std::size_t row, std::size_t tile) {
     const PackedView& w = call.w;
     const std::size_t group = static_cast<std::size_t>(w.spec.group);
-    const std::size_t group_bytes = w.group_bytes();
+    const std::byte* at = w.data + tile * w.tile_bytes();
     const std::int8_t* codes = call.x.codes + row * call.x.columns;
-    const std::byte* tables[kHalves];
-    const std::byte* units[kHalves];
     __m256 acc[kRows][kHalves];
 #pragma GCC unroll 8
-    for (int h = 0; h < kHalves; ++h) {
-      tables[h] = half_tables(call, half + static_cast<std::size_t>(h));
-      units[h] = half_units(call, half + static_cast<std::size_t>(h));
+    for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) acc[r][h] = _mm256_setzero_ps();
-    }
+      for (int h = 0; h < kHalves; ++h) acc[r][h] = _mm256_setzero_ps();
     for (std::size_t g = 0; g < call.x.groups; ++g) {
       __m256i sums[kRows][kHalves];
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
         for (int h = 0; h < kHalves; ++h) sums[r][h] = _mm256_setzero_si256();
-      if (row == 0) prefetch<kHalves>(units, group_bytes, w.tile_bytes());
+      if (row == 0) prefetch(at + kAheadBytes, w.group_bytes());
+      const std::byte* unit = at + 2 * kTableBytes;
       for (std::size_t k = 0; k < group; k += kPackedUnitColumns) {
-        const std::size_t offset = k / kPackedUnitColumns * kBits * kVectorBytes;
-        add_chains<kRows, kHalves, 0>(sums, units, offset, codes + k, call.x.columns);
+        add_chains<kRows, 0>(sums, unit, codes + k, call.x.columns);
+        unit += kBits * kVectorBytes;
       }
 #pragma GCC unroll 8
       for (int h = 0; h < kHalves; ++h) {
-        const __m256 scale = floats<kDtype>(tables[h]);
-        const __m256 bias = floats<kDtype>(tables[h] + kTableBytes);
+        const std::byte* tables = at + h * (kTableBytes / 2);
+        const __m256 scale = floats<kDtype>(tables);
+        const __m256 bias = floats<kDtype>(tables + kTableBytes);
 #pragma GCC unroll 8
         for (int r = 0; r < kRows; ++r) {
           const std::size_t i = (row + static_cast<std::size_t>(r)) * call.x.groups + g;
@@ -162,29 +142,23 @@ class Tiles {
           acc[r][h] = _mm256_fmadd_ps(product, scale, acc[r][h]);
           acc[r][h] = _mm256_fmadd_ps(_mm256_set1_ps(call.x.sums[i]), bias, acc[r][h]);
         }
-        tables[h] += group_bytes;
-        units[h] += group_bytes;
       }
+      at += w.group_bytes();
       codes += group;
     }
     for (int h = 0; h < kHalves; ++h)
       for (int r = 0; r < kRows; ++r)
-        store(call, row + static_cast<std::size_t>(r), half + static_cast<std::size_t>(h), acc[r][h]);
+        store(call, row + static_cast<std::size_t>(r),
+              kPackedTileRows * tile + 8 * static_cast<std::size_t>(h), acc[r][h]);
   }
 
-  /// Brings the same group of the tiles kTilesAhead further on into the second-level cache: a tile is too
-  /// short a stream for the hardware to foresee.
-  template <int kHalves>
-  [[gnu::always_inline]] static inline void prefetch(const std::byte* const (&units)[kHalves],
-                                                     std::size_t group_bytes, std::size_t tile_bytes) {
-    for (std::size_t line = 0; line < group_bytes; line += kVectorBytes)
-#pragma GCC unroll 8
-      for (int h = 0; h < kHalves; h += 2)
-        _mm_prefetch(units[h] + kTilesAhead * tile_bytes + line, _MM_HINT_T1);
+  /// Brings bytes that are read later into the cache: tiles follow each other, so all are one stream.
+  [[gnu::always_inline]] static inline void prefetch(const std::byte* ahead, std::size_t bytes) {
+    for (std::size_t line = 0; line < bytes; line += kVectorBytes) _mm_prefetch(ahead + line, _MM_HINT_T0);
   }
 
-  static void store(const Call& call, std::size_t row, std::size_t half, __m256 values) {
-    const std::size_t n = 8 * half;
+  /// Outputs [n, n + 8) of a row.
+  static void store(const Call& call, std::size_t row, std::size_t n, __m256 values) {
     float* out = call.out + row * call.out_stride + n;
     if (n + 8 <= call.w.rows) return _mm256_storeu_ps(out, values);
     float lanes[8];
@@ -193,25 +167,21 @@ class Tiles {
   }
 
   /// One chain of 16-bit sums after another until the unit's quads are used up.
-  template <int kRows, int kHalves, int kQuad>
-  [[gnu::always_inline]] static inline void add_chains(__m256i (&sums)[kRows][kHalves],
-                                                       const std::byte* const (&units)[kHalves],
-                                                       std::size_t offset, const std::int8_t* codes,
-                                                       std::size_t columns) {
+  template <int kRows, int kQuad>
+  [[gnu::always_inline]] static inline void add_chains(__m256i (&sums)[kRows][kHalves], const std::byte* unit,
+                                                       const std::int8_t* codes, std::size_t columns) {
     if constexpr (kQuad < kQuads) {
-      add_chain<kRows, kHalves, kQuad, 0>(sums, units, offset, codes, columns);
-      if constexpr (kBits == 8) add_chain<kRows, kHalves, kQuad, 1>(sums, units, offset, codes, columns);
-      add_chains<kRows, kHalves, kQuad + kChain>(sums, units, offset, codes, columns);
+      add_chain<kRows, kQuad, 0>(sums, unit, codes, columns);
+      if constexpr (kBits == 8) add_chain<kRows, kQuad, 1>(sums, unit, codes, columns);
+      add_chains<kRows, kQuad + kChain>(sums, unit, codes, columns);
     }
   }
 
-  template <int kRows, int kHalves, int kQuad, int kPart>
-  [[gnu::always_inline]] static inline void add_chain(__m256i (&sums)[kRows][kHalves],
-                                                      const std::byte* const (&units)[kHalves],
-                                                      std::size_t offset, const std::int8_t* codes,
-                                                      std::size_t columns) {
+  template <int kRows, int kQuad, int kPart>
+  [[gnu::always_inline]] static inline void add_chain(__m256i (&sums)[kRows][kHalves], const std::byte* unit,
+                                                      const std::int8_t* codes, std::size_t columns) {
     __m256i chain[kRows][kHalves];
-    add_products<kRows, kHalves, kQuad, kPart, 0>(chain, units, offset, codes, columns);
+    add_products<kRows, kQuad, kPart, 0>(chain, unit, codes, columns);
     // The high nibble counts sixteen times.
     const __m256i weight = _mm256_set1_epi16(kPart == 1 ? 16 : 1);
 #pragma GCC unroll 8
@@ -221,15 +191,14 @@ class Tiles {
         sums[r][h] = _mm256_add_epi32(sums[r][h], _mm256_madd_epi16(chain[r][h], weight));
   }
 
-  template <int kRows, int kHalves, int kQuad, int kPart, int kStep>
+  template <int kRows, int kQuad, int kPart, int kStep>
   [[gnu::always_inline]] static inline void add_products(__m256i (&chain)[kRows][kHalves],
-                                                         const std::byte* const (&units)[kHalves],
-                                                         std::size_t offset, const std::int8_t* codes,
+                                                         const std::byte* unit, const std::int8_t* codes,
                                                          std::size_t columns) {
     if constexpr (kStep < kChain) {
       __m256i weights[kHalves];
 #pragma GCC unroll 8
-      for (int h = 0; h < kHalves; ++h) weights[h] = quad<kBits, kQuad + kStep, kPart>(units[h] + offset);
+      for (int h = 0; h < kHalves; ++h) weights[h] = quad<kBits, kQuad + kStep, kPart>(unit + h * kHalfBytes);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         __m256i x = broadcast4(codes + static_cast<std::size_t>(r) * columns + 4 * (kQuad + kStep));
@@ -243,12 +212,12 @@ class Tiles {
           asm("" : "+x"(chain[r][h]));
         }
       }
-      add_products<kRows, kHalves, kQuad, kPart, kStep + 1>(chain, units, offset, codes, columns);
+      add_products<kRows, kQuad, kPart, kStep + 1>(chain, unit, codes, columns);
     }
   }
 
   static constexpr int kChain = chain_quads(kBits);
-  static constexpr std::size_t kTilesAhead = 4;
+  static constexpr std::size_t kAheadBytes = 12 * 1024;
   static constexpr std::size_t kTableBytes = kPackedTileRows * (kDtype == DType::kF32 ? 4 : 2);
 };
 

@@ -63,7 +63,7 @@ class Tiles {
                      std::size_t rows, std::size_t tile_begin, std::size_t tile_end) {
     const Call call{w, x, out, out_stride};
     std::size_t tile = tile_begin;
-    for (; tile + 4 <= tile_end; tile += 4) all_rows<4>(call, rows, tile);
+    for (; tile + 2 <= tile_end; tile += 2) all_rows<2>(call, rows, tile);
     for (; tile < tile_end; ++tile) all_rows<1>(call, rows, tile);
   }
 
@@ -75,28 +75,27 @@ class Tiles {
     std::size_t out_stride;
   };
 
-  /// Every row against kTiles neighbouring tiles; more rows share the unpacked codes of fewer tiles.
+  /// Every row against kTiles neighbouring tiles. One or two rows take them one after the other: they wait
+  /// for memory, which is read fastest as one stream.
   template <int kTiles>
   static void all_rows(const Call& call, std::size_t rows, std::size_t tile) {
-    constexpr int kPair = kTiles < 2 ? kTiles : 2;
     std::size_t row = 0;
-    for (; row + 4 <= rows; row += 4) rows_by_tile<4, kPair, kTiles>(call, row, tile);
+    for (; row + 4 <= rows; row += 4) block<4, kTiles>(call, row, tile);
     switch (rows - row) {
       case 1:
-        return rows_by_tile<1, kTiles, kTiles>(call, row, tile);
+        return tile_by_tile<1, kTiles>(call, row, tile);
       case 2:
-        return rows_by_tile<2, kTiles, kTiles>(call, row, tile);
+        return tile_by_tile<2, kTiles>(call, row, tile);
       case 3:
-        return rows_by_tile<3, kPair, kTiles>(call, row, tile);
+        return block<3, kTiles>(call, row, tile);
       default:
         return;
     }
   }
 
-  template <int kRows, int kAtOnce, int kTiles>
-  static void rows_by_tile(const Call& call, std::size_t row, std::size_t tile) {
-    for (int t = 0; t < kTiles; t += kAtOnce)
-      block<kRows, kAtOnce>(call, row, tile + static_cast<std::size_t>(t));
+  template <int kRows, int kTiles>
+  static void tile_by_tile(const Call& call, std::size_t row, std::size_t tile) {
+    for (int t = 0; t < kTiles; ++t) block<kRows, 1>(call, row, tile + static_cast<std::size_t>(t));
   }
 
   template <int kRows, int kTiles>
@@ -105,6 +104,7 @@ class Tiles {
     const std::size_t tile_bytes = w.tile_bytes();
     const std::size_t group = static_cast<std::size_t>(w.spec.group);
     const std::byte* at = w.data + tile * tile_bytes;
+    const std::byte* ahead = at + (kTiles == 1 ? kAheadBytes : kTiles * tile_bytes);
     const std::int8_t* codes = call.x.codes + row * call.x.columns;
     __m512 acc[kRows][kTiles];
 #pragma GCC unroll 8
@@ -118,7 +118,7 @@ class Tiles {
 #pragma GCC unroll 8
         for (int t = 0; t < kTiles; ++t) sums[r][t] = _mm512_setzero_si512();
       const std::byte* unit = at + kTableBytes * 2;
-      if (row == 0) prefetch<kTiles>(at, w.group_bytes(), tile_bytes);
+      if (row == 0) ahead = prefetch(ahead, kTiles * w.group_bytes());
       for (std::size_t k = 0; k < group; k += kPackedUnitColumns) {
         add_unit<kRows, kTiles>(sums, unit, tile_bytes, codes + k, call.x.columns);
         unit += kBits * kVectorBytes;
@@ -150,15 +150,10 @@ class Tiles {
     }
   }
 
-  /// Brings the same group of the tiles kTilesAhead further on into the second-level cache: a tile is too
-  /// short a stream for the hardware to foresee.
-  template <int kTiles>
-  [[gnu::always_inline]] static inline void prefetch(const std::byte* at, std::size_t group_bytes,
-                                                     std::size_t tile_bytes) {
-    for (std::size_t line = 0; line < group_bytes; line += kVectorBytes)
-#pragma GCC unroll 8
-      for (int t = 0; t < kTiles; ++t)
-        _mm_prefetch(at + (kTilesAhead + static_cast<std::size_t>(t)) * tile_bytes + line, _MM_HINT_T1);
+  /// Brings bytes that are read later into the cache, in the order of their addresses; returns their end.
+  [[gnu::always_inline]] static inline const std::byte* prefetch(const std::byte* ahead, std::size_t bytes) {
+    for (std::size_t line = 0; line < bytes; line += kVectorBytes) _mm_prefetch(ahead + line, _MM_HINT_T0);
+    return ahead + bytes;
   }
 
   template <int kRows, int kTiles, int kQuad = 0>
@@ -181,7 +176,7 @@ class Tiles {
     }
   }
 
-  static constexpr std::size_t kTilesAhead = 4;
+  static constexpr std::size_t kAheadBytes = 12 * 1024;  ///< of one tile; of several, what follows them
   static constexpr std::size_t kTableBytes = kPackedTileRows * (kDtype == DType::kF32 ? 4 : 2);
 };
 
