@@ -105,20 +105,21 @@ std::optional<device::DeltaFoldCall> RecurrentCache::take_fold() {
     std::swap(slot_, previous_);
     call = fold_call(previous_, slot_.state->as<float>());
     folded_ = true;
-  } else if (is_shared(slot_.state)) {
-    BlockRef next = take_next_state();
-    call = fold_call(slot_, next->as<float>());
-    slot_.state = std::move(next);
   } else {
-    call = fold_call(slot_, slot_.state->as<float>());
+    call = fold_call(slot_, next_state()->as<float>());
+    leave_shared_state();
   }
   slot_.count = 0;
   return call;
 }
 
-BlockRef RecurrentCache::take_next_state() {
-  if (!next_state_) next_state_ = pool_.take(state_bytes());
-  return std::exchange(next_state_, nullptr);
+const BlockRef& RecurrentCache::next_state() {
+  if (!next_state_ && is_shared(slot_.state)) next_state_ = pool_.take(state_bytes());
+  return next_state_ ? next_state_ : slot_.state;
+}
+
+void RecurrentCache::leave_shared_state() {
+  if (next_state_) left_state_ = std::exchange(slot_.state, std::exchange(next_state_, nullptr));
 }
 
 device::DeltaNetCall RecurrentCache::rows_call(const DeltaAppend& append, std::size_t rows) const {
@@ -151,8 +152,8 @@ device::DeltaNetCall RecurrentCache::take_run(const DeltaAppend& append) {
   device::DeltaNetCall call = rows_call(append, append.qkv.rows() - append.done);
   const std::size_t total = slot_.count + call.qkv.rows();
   if (total >= kDeltaChunk) {
-    if (is_shared(slot_.state)) slot_.state = take_next_state();
-    call.next_state = slot_.state->as<float>();
+    call.next_state = next_state()->as<float>();
+    leave_shared_state();
   }
   slot_.count = total % kDeltaChunk;
   return call;
@@ -175,6 +176,7 @@ void append_delta(const device::Ops& ops, device::Stream& stream, std::span<Delt
     }
     if (!folds.empty()) ops.delta_fold(stream, folds);
     if (!rows.empty()) ops.delta_net(stream, rows);
+    for (const DeltaAppend& append : appends) append.cache->forget_left_state();
   } while (!folds.empty() || !rows.empty());
 }
 
@@ -221,6 +223,7 @@ RecurrentCache RecurrentCache::fork() const {
   RecurrentCache copy = *this;
   copy.previous_ = {};
   copy.next_state_ = nullptr;
+  copy.left_state_ = nullptr;
   if (copy.slot_.count == 0) copy.slot_.entries = nullptr;
   return copy;
 }

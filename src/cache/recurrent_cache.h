@@ -69,6 +69,8 @@ class RecurrentCache {
   /// All rows of an append, through as many chunks as they fill, for operations that fold by themselves. Not
   /// in a draft.
   device::DeltaNetCall take_run(const DeltaAppend& append);
+  /// Lets go of the shared S that the folds taken so far read; they have run.
+  void forget_left_state() { left_state_ = nullptr; }
   bool drafting() const { return drafting_; }
   /// True when no fold comes before the last of `rows` more rows.
   bool fits_chunk(std::size_t rows) const { return slot_.count + rows <= device::kDeltaChunk; }
@@ -86,6 +88,8 @@ class RecurrentCache {
 
   /// The same state in the same blocks; no draft may be open.
   RecurrentCache fork() const;
+  /// Makes S this cache's own. Throws Error kOutOfMemory; the state stays valid then.
+  void own_state() { pool_.make_exclusive(slot_.state); }
   /// S [Hv, dk, dv] after every appended row, written to out.
   void read_state(const device::Ops& ops, device::Stream& stream, float* out) const;
   void visit_blocks(const BlockVisitor& visit) const;
@@ -111,8 +115,11 @@ class RecurrentCache {
   float* entry_decay(const Slot& slot) const;
   void own_entries(Slot& slot) const;
   void own_target(Slot& slot) const;
-  /// The block for S where the present one is shared: the reserved one, if there is one.
-  BlockRef take_next_state();
+  /// Where a fold goes: over S, unless S is shared or was when the rows were reserved.
+  const BlockRef& next_state();
+  /// Goes on with the fold's target. S itself is held until the fold has run: others that share it may fold
+  /// in the same operation.
+  void leave_shared_state();
   /// The next `rows` rows of an append, into the open chunk.
   device::DeltaNetCall rows_call(const DeltaAppend& append, std::size_t rows) const;
   device::DeltaFoldCall fold_call(const Slot& slot, float* next_state) const;
@@ -122,6 +129,7 @@ class RecurrentCache {
   Slot slot_;            ///< the open chunk
   Slot previous_;        ///< the chunk before it, while a draft that crossed the boundary is open
   BlockRef next_state_;  ///< where a fold goes that may not overwrite the shared S
+  BlockRef left_state_;  ///< the S that a fold under way reads
   bool drafting_ = false;
   bool folded_ = false;          ///< the open draft crossed a boundary
   std::size_t draft_count_ = 0;  ///< entries when the draft began

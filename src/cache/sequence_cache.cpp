@@ -43,6 +43,11 @@ void SequenceCache::reserve(std::size_t rows) {
   }
 }
 
+void SequenceCache::own_states() {
+  for (LayerCache& layer : layers_)
+    if (auto* recurrent = std::get_if<RecurrentCache>(&layer)) recurrent->own_state();
+}
+
 KvCache& SequenceCache::kv(std::size_t layer) {
   LayerCache& found = layers_.at(layer);
   if (const auto* shared = std::get_if<SharedSpec>(&found))
@@ -68,9 +73,10 @@ void SequenceCache::advance(std::size_t rows) {
 std::optional<Draft> SequenceCache::begin_draft(std::size_t max_tokens) {
   if (max_tokens > kMaxDraft || draft_start_) return std::nullopt;
   try {
-    reserve(max_tokens);
-    for (LayerCache& layer : layers_)
+    for (LayerCache& layer : layers_) {
+      if (auto* kv = std::get_if<KvCache>(&layer)) kv->reserve(length_, length_ + max_tokens);
       if (auto* recurrent = std::get_if<RecurrentCache>(&layer)) recurrent->reserve_draft(max_tokens);
+    }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kOutOfMemory) throw;
     return std::nullopt;

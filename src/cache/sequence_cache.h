@@ -56,6 +56,9 @@ class SequenceCache {
   /// std::nullopt when max_tokens > kMaxDraft, a draft is open, or memory is short (an expected outcome).
   std::optional<Draft> begin_draft(std::size_t max_tokens);
 
+  /// Makes the states of recurrent layers its own, as a fork that goes on beside others will have to at the
+  /// end of a chunk. Throws Error kOutOfMemory; the cache stays valid then.
+  void own_states();
   /// A sequence with the same positions, in the same memory. Throws Error kInternal while a draft is open.
   SequenceCache fork() const { return fork_at(length_); }
   /// True when every layer can go on from `length` <= length(): a sliding layer while its window is still

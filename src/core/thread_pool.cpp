@@ -21,21 +21,29 @@ void spin_pause() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads) : claims_(static_cast<std::size_t>(std::max(threads, 1)) - 1) {
   for (int thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { work(thread); });
 }
 
 ThreadPool::~ThreadPool() {
-  stopping_ = true;
+  stopping_.store(true, std::memory_order_relaxed);
   publish();
   for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::publish() {
+std::uint32_t ThreadPool::publish() {
   // In one total order with the worker's announcement that it goes to sleep: either it sees the new
   // generation, or it is seen here.
-  generation_.fetch_add(1, std::memory_order_seq_cst);
+  const std::uint32_t generation = generation_.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (sleeping_.load(std::memory_order_seq_cst) != 0) generation_.notify_all();
+  return generation;
+}
+
+bool ThreadPool::claim(int thread, std::uint32_t generation) {
+  // Every part of the generation before was claimed, so a worker that comes too late finds another value.
+  std::uint32_t before = generation - 1;
+  return claims_[static_cast<std::size_t>(thread) - 1].generation.compare_exchange_strong(
+      before, generation, std::memory_order_acq_rel);
 }
 
 std::uint32_t ThreadPool::await(std::uint32_t seen) {
@@ -66,8 +74,13 @@ void ThreadPool::run(const Job& job) {
   }
   job_ = job;
   pending_.store(static_cast<std::uint32_t>(workers_.size()), std::memory_order_relaxed);
-  publish();
+  const std::uint32_t generation = publish();
   run_part(job, 0);
+  for (int thread = 1; thread < threads(); ++thread) {
+    if (!claim(thread, generation)) continue;
+    run_part(job, thread);
+    pending_.fetch_sub(1, std::memory_order_relaxed);
+  }
   for (int turn = 0; pending_.load(std::memory_order_acquire) != 0; ++turn) {
     spin_pause();
     if (turn > kSpinTurns) std::this_thread::yield();
@@ -77,7 +90,8 @@ void ThreadPool::run(const Job& job) {
 void ThreadPool::work(int thread) {
   for (std::uint32_t seen = 0;;) {
     seen = await(seen);
-    if (stopping_) return;
+    if (stopping_.load(std::memory_order_relaxed)) return;
+    if (!claim(thread, seen)) continue;
     run_part(job_, thread);
     pending_.fetch_sub(1, std::memory_order_release);
   }

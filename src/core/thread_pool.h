@@ -10,7 +10,8 @@
 
 namespace lanner {
 
-/// Persistent workers for splitting one operation. The caller works too, so a pool of 1 has no workers.
+/// Persistent workers for splitting one operation. The caller works too, so a pool of 1 has no workers; and
+/// it takes the parts that their workers have not begun, as happens where other programs need the cores.
 /// Ranges are split statically; callers split outputs, never one sum, so results do not depend on the number
 /// of threads. run() must not be called from two threads at once or from inside a task.
 class ThreadPool {
@@ -53,20 +54,28 @@ class ThreadPool {
   };
 
   void run(const Job& job);
-  /// Wakes the workers.
-  void publish();
+  /// Wakes the workers; returns the new generation.
+  std::uint32_t publish();
+  /// True for the first that asks for this worker's part of a generation: the worker, or the caller.
+  bool claim(int thread, std::uint32_t generation);
   /// Spins, then sleeps, until the generation is another than `seen`; returns it.
   std::uint32_t await(std::uint32_t seen);
   void work(int thread);
   void run_part(const Job& job, int thread) const;
 
-  std::vector<std::thread> workers_;
-  Job job_;  ///< written while no worker runs, published by generation_
-  bool stopping_ = false;
+  /// On a line of its own: each worker writes one.
+  struct alignas(64) Claim {
+    std::atomic<std::uint32_t> generation{0};  ///< the last of which the part was claimed
+  };
+
+  Job job_;  ///< written while no part is claimed and unfinished, published by generation_
+  std::atomic<bool> stopping_{false};
+  std::vector<Claim> claims_;  ///< of worker i + 1
   // On lines of their own: workers watch one while the others are written.
   alignas(64) std::atomic<std::uint32_t> generation_{0};
   alignas(64) std::atomic<std::uint32_t> sleeping_{0};
   alignas(64) std::atomic<std::uint32_t> pending_{0};
+  std::vector<std::thread> workers_;
 };
 
 /// Cores this process may run on, at least 1.

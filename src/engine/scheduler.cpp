@@ -166,6 +166,7 @@ cache::SequenceCache Scheduler::first_caches(Sequence& sequence) {
   stats_.cached_prompt_tokens += found->length();
   Ticket& ticket = sequence.ticket();
   if (!ticket.has_started) ticket.timings.cached_tokens = std::min(found->length(), sequence.prompt_size());
+  found->own_states();
   return std::move(*found);
 }
 
@@ -241,6 +242,7 @@ void Scheduler::release_followers(Sequence& leader) {
       retire(std::move(follower));
     } else if (leader.computed() == leader.prompt_size() && can_start(*follower)) {
       follower->cache.emplace(leader.cache->fork());
+      follower->cache->own_states();
       start(std::move(follower));
     } else {
       wait(std::move(follower));

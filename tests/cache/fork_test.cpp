@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <array>
 #include <random>
 
 #include "core/error.h"
@@ -122,6 +123,67 @@ TEST_CASE("a fork costs nothing until one side writes, and then one block a laye
   CHECK(pool.used_bytes() > alone);
   CHECK(pool.used_bytes() < alone + alone / 3);
   CHECK(cache.length() == 1000);
+}
+
+TEST_CASE("forks that end a chunk in one operation never write over the state that another reads") {
+  const RecurrentSpec spec{.taps = 4, .key_heads = 1, .value_heads = 2, .key_dim = 8, .value_dim = 8};
+  static std::size_t folds = 0;
+  device::Ops ops = device::cpu_ops(Isa::kReference);
+  ops.delta_fold = [](device::Stream& stream, std::span<const device::DeltaFoldCall> calls) {
+    for (const device::DeltaFoldCall& call : calls)
+      for (const device::DeltaFoldCall& other : calls)
+        CHECK((&call == &other || call.next_state != other.state));
+    folds += calls.size();
+    device::cpu_ops(Isa::kReference).delta_fold(stream, calls);
+  };
+  device::Stream stream(device::cpu_kernels(Isa::kReference), 1);
+  Arena arena;
+  const auto append_to = [&](std::span<RecurrentCache* const> caches, std::int64_t rows) {
+    std::vector<DeltaAppend> appends;
+    for (RecurrentCache* cache : caches) {
+      cache->reserve(static_cast<std::size_t>(rows));
+      appends.push_back({.cache = cache,
+                         .out = arena.floats({rows, 16}),
+                         .qkv = arena.floats({rows, static_cast<std::int64_t>(spec.conv_channels())}),
+                         .beta = arena.floats({rows, 2}),
+                         .log_decay = arena.floats({rows, 2})});
+    }
+    append_delta(ops, stream, appends);
+  };
+  RecurrentCache first(spec, BlockPool());
+  append_to(std::array{&first}, 60);
+  RecurrentCache second = first.fork();
+  RecurrentCache third = first.fork();
+  append_to(std::array{&first, &second, &third}, 8);
+  CHECK(folds == 3);
+}
+
+TEST_CASE("a draft over the end of a chunk takes no third state where a snapshot shares the first") {
+  const auto used_in_draft = [](bool has_snapshot) {
+    const BlockPool pool;
+    ToyForward forward;
+    SequenceCache sequence(toy_spec(), pool);
+    forward.append(sequence, std::vector<TokenId>(40, 3));
+    std::optional<SequenceCache> snapshot;
+    if (has_snapshot) snapshot = sequence.fork();
+    const std::optional<Draft> draft = sequence.begin_draft(30);
+    REQUIRE(draft);
+    forward.append(sequence, std::vector<TokenId>(30, 4));
+    return pool.used_bytes() - (has_snapshot ? snapshot->size_bytes() : 0);
+  };
+  CHECK(used_in_draft(true) < used_in_draft(false));
+}
+
+TEST_CASE("a sequence that owns its states shares none with its fork") {
+  const BlockPool pool;
+  ToyForward forward;
+  SequenceCache first(toy_spec(), pool);
+  forward.append(first, std::vector<TokenId>(64, 3));
+  SequenceCache second = first.fork();
+  const std::size_t shared = pool.used_bytes();
+  second.own_states();
+  CHECK(pool.used_bytes() == shared + 2 * 8 * 8 * sizeof(float));
+  CHECK(forward.probe(first) == forward.probe(second));
 }
 
 TEST_CASE("a sequence without recurrent layers can be cut wherever its windows are whole") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// soak [SECONDS [SEED]]: the engine under random load, every answer compared with the request run alone.
+// soak [SECONDS [SEED [MODEL]]]: the engine under random load, every answer compared with the request run
+// alone; with MODEL, a part of a description, on those models alone.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
@@ -19,6 +20,13 @@ int main(int argc, char** argv) {
   std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
   auto models = test::all_models();
   for (auto& variant : test::quantized_variants()) models.push_back(std::move(variant));
+  if (argc > 3)
+    std::erase_if(
+        models, [&](const auto& model) { return test::describe(*model).find(argv[3]) == std::string::npos; });
+  if (models.empty()) {
+    std::cerr << "soak: no model is described so" << std::endl;
+    return 2;
+  }
   const std::chrono::milliseconds each(
       std::max(1000L, std::min(20000L, 1000 * seconds / long(models.size()))));
   std::size_t faults = 0;
