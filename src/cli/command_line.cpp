@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command_line.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cli/exit_code.h"
@@ -66,6 +68,10 @@ CommandLine::CommandLine(const Environment& environment) {
 }
 
 void CommandLine::parse(std::vector<std::string> arguments) {
+  const std::string first = arguments.empty() ? "" : arguments.front();
+  const auto is_first = [&](CLI::App* command) { return command->get_name() == first; };
+  if (!first.empty() && !first.starts_with('-') && app_.get_subcommands(is_first).empty())
+    throw CLI::ExtrasError(fmt::format("'{}' is not a command", first), CLI::ExitCodes::ExtrasError);
   std::ranges::transform(arguments, arguments.begin(), modern_spelling);
   std::ranges::reverse(arguments);  // CLI11 takes them from the back
   app_.parse(std::move(arguments));

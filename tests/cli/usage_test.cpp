@@ -67,6 +67,10 @@ TEST_CASE("a usage error names the option, the value and the help of its command
   CHECK(run.log == "lanner: error: --temp: \"warm\" is not a number from 0 to 100; see lanner run --help\n");
 }
 
+TEST_CASE("a command that does not exist is named") {
+  CHECK(lanner({"fly", "-p", "x"}).log == "lanner: error: 'fly' is not a command; see lanner --help\n");
+}
+
 TEST_CASE("of an option given twice the last counts") {
   const std::string model = golden_model("gemma4/g3_moe");
   CHECK(lanner({"info", model, "--isa", "neon", "--isa", "reference"}).exit_code == 0);

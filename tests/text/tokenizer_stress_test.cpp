@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
-#include <chrono>
+#include <ctime>
 #include <map>
 #include <random>
 #include <thread>
@@ -60,6 +60,9 @@ std::string repeated(std::string_view unit, std::size_t size) {
   return text;
 }
 
+/// Of this process; other programs do not count. Quadratic work would take hours.
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
 }  // namespace
 
 TEST_CASE("tokenizer: words of every length are merged as the textbook says") {
@@ -107,9 +110,9 @@ TEST_CASE("tokenizer: a megabyte without a word boundary takes no recursion and 
   for (const Oracle& oracle : tale_oracles()) {
     for (const std::string& text : texts) {
       CAPTURE(text.substr(0, 16));
-      const auto start = std::chrono::steady_clock::now();
+      const double start = processor_seconds();
       CHECK(oracle.tokenizer.decode(oracle.tokenizer.encode(text)) == text);
-      CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
+      CHECK(processor_seconds() - start < 20);
     }
   }
 }
@@ -117,9 +120,9 @@ TEST_CASE("tokenizer: a megabyte without a word boundary takes no recursion and 
 TEST_CASE("tokenizer: a megabyte of combining marks in wrong order is normalized in good time") {
   const Oracle qwen = std::move(tale_oracles().back());
   const std::string text = "a" + repeated("\u0301\u0316", 1 << 20);
-  const auto start = std::chrono::steady_clock::now();
+  const double start = processor_seconds();
   const std::string decoded = qwen.tokenizer.decode(qwen.tokenizer.encode(text));
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
+  CHECK(processor_seconds() - start < 20);
   CHECK(decoded.starts_with("á\u0316\u0316"));
 }
 

@@ -15,6 +15,9 @@ namespace {
 /// and q of each row they fill the registers.
 inline constexpr std::size_t kStateRows = 3;
 inline constexpr std::size_t kStateVectors = kLanes == 8 ? 2 : 4;
+/// Vectors of value columns that are advanced together: those of a whole row of S where the registers hold
+/// them.
+inline constexpr std::size_t kPanelVectors = kLanes == 16 ? 8 : 4;
 
 /// What the panels of one value head need.
 struct DeltaHead {
@@ -145,7 +148,7 @@ inline void advance_panel(const DeltaHead& head, std::size_t column, Lanes lanes
   for (std::size_t row = 0; row < head.args->rows; ++row) solve_row<Vectors>(head, row, column, lanes);
 }
 
-template <std::size_t Vectors = kDeltaPanelVectors>
+template <std::size_t Vectors = kPanelVectors>
 inline void advance_columns(const DeltaHead& head, std::size_t column) {
   const std::size_t end = head.args->value_dim;
   for (; column + Vectors * kLanes <= end; column += Vectors * kLanes)

@@ -7,9 +7,8 @@
 
 namespace lanner::kernels {
 
-/// Vectors of value columns that the SIMD versions advance together, and the columns of the widest.
-inline constexpr std::size_t kDeltaPanelVectors = 4;
-inline constexpr std::size_t kDeltaPanelColumns = kDeltaPanelVectors * 16;
+/// Value columns of the widest panel that a SIMD version advances together.
+inline constexpr std::size_t kDeltaPanelColumns = 128;
 
 // Where the SIMD versions keep what in DeltaNetArgs::scratch, in floats. Pairs stand as [row, {k, q}, ...].
 /// k_t·k_i and q_t·k_i, shared by the value heads of a key head: [64, 2, 64].

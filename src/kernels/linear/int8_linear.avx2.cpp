@@ -110,6 +110,7 @@ class Tiles {
   static void block(const Call& call, std::size_t row, std::size_t tile) {
     const PackedView& w = call.w;
     const std::size_t group = static_cast<std::size_t>(w.spec.group);
+    const std::size_t group_bytes = w.group_bytes();
     const std::byte* at = w.data + tile * w.tile_bytes();
     const std::int8_t* codes = call.x.codes + row * call.x.columns;
     __m256 acc[kRows][kHalves];
@@ -123,7 +124,7 @@ class Tiles {
       for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
         for (int h = 0; h < kHalves; ++h) sums[r][h] = _mm256_setzero_si256();
-      if (row == 0) prefetch(at + kAheadBytes, w.group_bytes());
+      if (row == 0) prefetch(at + kAheadBytes, group_bytes);
       const std::byte* unit = at + 2 * kTableBytes;
       for (std::size_t k = 0; k < group; k += kPackedUnitColumns) {
         add_chains<kRows, 0>(sums, unit, codes + k, call.x.columns);
@@ -143,7 +144,7 @@ class Tiles {
           acc[r][h] = _mm256_fmadd_ps(_mm256_set1_ps(call.x.sums[i]), bias, acc[r][h]);
         }
       }
-      at += w.group_bytes();
+      at += group_bytes;
       codes += group;
     }
     for (int h = 0; h < kHalves; ++h)

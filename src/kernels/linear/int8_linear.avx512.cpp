@@ -103,6 +103,7 @@ class Tiles {
     const PackedView& w = call.w;
     const std::size_t tile_bytes = w.tile_bytes();
     const std::size_t group = static_cast<std::size_t>(w.spec.group);
+    const std::size_t group_bytes = w.group_bytes();
     const std::byte* at = w.data + tile * tile_bytes;
     const std::byte* ahead = at + (kTiles == 1 ? kAheadBytes : kTiles * tile_bytes);
     const std::int8_t* codes = call.x.codes + row * call.x.columns;
@@ -118,7 +119,7 @@ class Tiles {
 #pragma GCC unroll 8
         for (int t = 0; t < kTiles; ++t) sums[r][t] = _mm512_setzero_si512();
       const std::byte* unit = at + kTableBytes * 2;
-      if (row == 0) ahead = prefetch(ahead, kTiles * w.group_bytes());
+      if (row == 0) ahead = prefetch(ahead, kTiles * group_bytes);
       for (std::size_t k = 0; k < group; k += kPackedUnitColumns) {
         add_unit<kRows, kTiles>(sums, unit, tile_bytes, codes + k, call.x.columns);
         unit += kBits * kVectorBytes;
@@ -137,7 +138,7 @@ class Tiles {
           acc[r][t] = _mm512_fmadd_ps(_mm512_set1_ps(call.x.sums[i]), bias, acc[r][t]);
         }
       }
-      at = at + w.group_bytes();
+      at += group_bytes;
       codes += group;
     }
     for (int t = 0; t < kTiles; ++t) {
