@@ -170,8 +170,8 @@ void append_delta(const device::Ops& ops, device::Stream& stream, std::span<Delt
       if (!more && !append.cache->ends_with_fold()) continue;
       if (const auto fold = append.cache->take_fold()) folds.push_back(*fold);
       if (!more) continue;
-      const bool runs = ops.fused != nullptr && !append.cache->drafting();
-      rows.push_back(runs ? append.cache->take_run(append) : append.cache->take_rows(append));
+      rows.push_back(append.cache->drafting() ? append.cache->take_rows(append)
+                                              : append.cache->take_run(append));
       append.done += rows.back().qkv.rows();
     }
     if (!folds.empty()) ops.delta_fold(stream, folds);

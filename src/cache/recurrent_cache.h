@@ -66,8 +66,7 @@ class RecurrentCache {
   /// the first rows of an append that fit into the open chunk.
   std::optional<device::DeltaFoldCall> take_fold();
   device::DeltaNetCall take_rows(const DeltaAppend& append);
-  /// All rows of an append, through as many chunks as they fill, for operations that fold by themselves. Not
-  /// in a draft.
+  /// All rows of an append, through as many chunks as they fill. Not in a draft.
   device::DeltaNetCall take_run(const DeltaAppend& append);
   /// Lets go of the shared S that the folds taken so far read; they have run.
   void forget_left_state() { left_state_ = nullptr; }

@@ -36,6 +36,25 @@ Split split_of(const AttentionCall& call, std::size_t calls, std::size_t threads
   return threads > 1 && few_items && last > first ? Split{first, last - first + 1} : Split{};
 }
 
+/// One call as the kernels take it, and the gates behind it.
+struct Attention {
+  AttentionArgs args;
+  const float* gate = nullptr;
+  std::size_t gate_head = 0;
+
+  /// Multiplies outputs of rows [row_begin, row_end) and heads [head_begin, head_end) by their gates, if any.
+  void apply_gates(const CpuKernels& kernels, std::size_t row_begin, std::size_t row_end,
+                   std::size_t head_begin, std::size_t head_end) const {
+    if (gate == nullptr) return;
+    for (std::size_t row = row_begin; row < row_end; ++row)
+      for (std::size_t head = head_begin; head < head_end; ++head) {
+        const std::size_t index = row * args.q_heads + head;
+        const std::span<float> out(args.out + index * args.head_dim, args.head_dim);
+        kernels.sigmoid_mul(out, out, {gate + index * gate_head, args.head_dim});
+      }
+  }
+};
+
 /// One item of work: a tile of rows times some of the query heads that share a key head.
 class Items {
  public:
@@ -53,12 +72,14 @@ class Items {
 
   std::size_t count() const { return row_tiles(args_.rows, tile_) * args_.kv_heads * parts_; }
 
-  void run(kernels::AttentionFn* kernel, const AttentionArgs& args, std::size_t item) const {
+  /// Calls body(row_begin, row_end, head_begin, head_end) for an item's rows and query heads.
+  template <typename Body>
+  void visit(std::size_t item, Body&& body) const {
     const std::size_t row = item / (args_.kv_heads * parts_) * tile_;
     const std::size_t kv_head = item / parts_ % args_.kv_heads;
     const std::size_t head = item % parts_ * heads_;
-    kernel(args, row, std::min(args_.rows, row + tile_), kv_head * group_ + head,
-           kv_head * group_ + std::min(group_, head + heads_));
+    body(row, std::min(args_.rows, row + tile_), kv_head * group_ + head,
+         kv_head * group_ + std::min(group_, head + heads_));
   }
 
  private:
@@ -70,28 +91,32 @@ class Items {
 };
 
 /// Calls side by side, none of them split along its keys.
-void attend_whole(Stream& stream, const AttentionKernels& kernels, std::span<const AttentionArgs> calls) {
+void attend_whole(Stream& stream, const AttentionKernels& kernels, std::span<const Attention> calls) {
   // Two items a thread, so that a thread that is late does not leave the others waiting for a whole item.
   const std::size_t wanted = 2 * static_cast<std::size_t>(stream.pool().threads());
   std::vector<Items> items;
   std::vector<std::size_t> first;  // item at which each call begins
   std::size_t count = 0;
-  for (const AttentionArgs& args : calls) {
-    items.emplace_back(args, kernels, calls.size(), wanted);
+  for (const Attention& call : calls) {
+    items.emplace_back(call.args, kernels, calls.size(), wanted);
     first.push_back(count);
     count += items.back().count();
   }
   stream.pool().each(count, [&](std::size_t item, int thread) {
     const auto call = static_cast<std::size_t>(std::ranges::upper_bound(first, item) - first.begin()) - 1;
-    AttentionArgs mine = calls[call];
+    AttentionArgs mine = calls[call].args;
     mine.scratch = stream.scratch(thread, kernels.scratch_floats(mine.kv.type, mine.head_dim));
-    items[call].run(kernels.whole, mine, item - first[call]);
+    items[call].visit(item - first[call], [&](auto... part) {
+      kernels.whole(mine, part...);
+      calls[call].apply_gates(stream.kernels(), part...);
+    });
   });
 }
 
 /// Segments of the keys on different threads, then their sum.
-void attend_split(Stream& stream, const AttentionKernels& kernels, AttentionArgs args, const Split& split,
+void attend_split(Stream& stream, const AttentionKernels& kernels, const Attention& call, const Split& split,
                   std::size_t scratch_bytes) {
+  AttentionArgs args = call.args;
   args.partials = {.memory = reinterpret_cast<float*>(stream.shared_scratch(scratch_bytes)),
                    .first_segment = split.first,
                    .segments = split.count};
@@ -100,10 +125,12 @@ void attend_split(Stream& stream, const AttentionKernels& kernels, AttentionArgs
     AttentionArgs mine = args;
     mine.segment = split.first + item / items.count();
     mine.scratch = stream.scratch(thread, kernels.scratch_floats(args.kv.type, args.head_dim));
-    items.run(kernels.segment, mine, item % items.count());
+    items.visit(item % items.count(), [&](auto... part) { kernels.segment(mine, part...); });
   });
-  stream.pool().each(args.q_heads,
-                     [&](std::size_t head, int) { kernels.merge(args, 0, args.rows, head, head + 1); });
+  stream.pool().each(args.q_heads, [&](std::size_t head, int) {
+    kernels.merge(args, 0, args.rows, head, head + 1);
+    call.apply_gates(stream.kernels(), 0, args.rows, head, head + 1);
+  });
 }
 
 }  // namespace
@@ -147,15 +174,15 @@ AttentionArgs checked_args(const AttentionCall& call) {
 
 void attend(Stream& stream, const AttentionKernels& kernels, std::span<const AttentionCall> calls) {
   const auto threads = static_cast<std::size_t>(stream.pool().threads());
-  std::vector<AttentionArgs> whole;
+  std::vector<Attention> whole;
   for (const AttentionCall& call : calls) {
-    const AttentionArgs args = checked_args(call);
+    const Attention checked{checked_args(call), call.gate, call.gate_head};
     const Split split = split_of(call, calls.size(), threads);
     if (split.count > 0)
-      attend_split(stream, kernels, args, split,
+      attend_split(stream, kernels, checked, split,
                    attention_scratch(kernels, call, calls.size(), threads).shared_bytes);
     else
-      whole.push_back(args);
+      whole.push_back(checked);
   }
   if (!whole.empty()) attend_whole(stream, kernels, whole);
 }

@@ -28,8 +28,8 @@ void embed(Stream& stream, const Tensor& out, const Matrix& table, std::span<con
 
 namespace {
 
-/// Runs body(input, begin, end, scratch) over parts of [0, units), with the input rounded to int8 where
-/// needed. scratch holds own_floats of the body's own and the float kernels' scratch behind them.
+/// Runs body(input, begin, end, scratch) over parts of [0, units), with the input in the forms that the
+/// products take. scratch holds own_floats, with the float kernels' scratch behind the body's own.
 template <typename Body>
 void run_units(Stream& stream, const ProjectionInput& input, std::size_t units, std::size_t own_floats,
                Body&& body) {
@@ -38,75 +38,94 @@ void run_units(Stream& stream, const ProjectionInput& input, std::size_t units, 
   ProjectionInput shared = input;
   if (needed.shared_bytes != 0) {
     shared.place(stream.shared_scratch(needed.shared_bytes));
-    stream.pool().split(input.rows(), 1,
-                        [&](std::size_t begin, std::size_t end, int) { shared.quantize(begin, end); });
+    stream.pool().split(input.rows(), 1, [&](std::size_t begin, std::size_t end, int thread) {
+      shared.form(begin, end, stream.scratch(thread, needed.thread_floats));
+    });
   }
   stream.pool().split(units, 1, [&](std::size_t begin, std::size_t end, int thread) {
     ProjectionInput mine = shared;
-    float* scratch = stream.scratch(thread, needed.thread_floats);
+    float* const memory = stream.scratch(thread, needed.thread_floats);
+    float* const scratch = memory + (needed.thread_floats - own_floats);
     if (own) {
-      mine.place(reinterpret_cast<std::byte*>(scratch));
-      mine.quantize(0, mine.rows());
+      mine.place(reinterpret_cast<std::byte*>(memory));
+      mine.form(0, mine.rows(), scratch);
     }
-    body(mine, begin, end, scratch + (needed.thread_floats - own_floats));
+    body(mine, begin, end, scratch);
   });
+}
+
+/// Outputs of units [begin, end) of one product; what is added to them is added while they are in the cache.
+void form_outputs(const CpuKernels& kernels, const ProjectionInput& in, const LinearCall& call,
+                  std::size_t begin, std::size_t end, float* scratch) {
+  const Matrix& w = *call.w;
+  const bool adds = call.residual.data != nullptr;
+  const std::size_t block = adds ? kBlockUnits : end - begin;
+  for (std::size_t unit = begin; unit < end; unit += block) {
+    const std::size_t stop = std::min(end, unit + block);
+    const std::size_t first = unit * kUnitOutputs;
+    const std::size_t width = std::min(w.rows(), stop * kUnitOutputs) - first;
+    in.multiply(w, unit, stop, call.out.floats().data() + first, w.rows(), scratch);
+    for (std::size_t row = 0; adds && row < in.rows(); ++row) {
+      const auto part = call.out.row(row).subspan(first, width);
+      kernels.add(part, call.residual.row(row).subspan(first, width), part);
+    }
+  }
 }
 
 }  // namespace
 
-void linear(Stream& stream, std::span<const LinearCall> calls, const Tensor& x) {
+void linear(Stream& stream, std::span<const LinearCall> calls, const ProductInput& in) {
   std::array<const Matrix*, kMaxLinearCalls> matrices{};
   if (calls.size() > matrices.size())
     throw Error(ErrorKind::kInternal, "linear: too many products of one input");
   std::size_t units = 0;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    const Matrix& w = *calls[i].w;
-    check_shape(x.columns() == w.columns(), "linear", x);
-    check_shape(calls[i].out.columns() == w.rows() && calls[i].out.rows() == x.rows(), "linear",
-                calls[i].out);
-    matrices[i] = &w;
-    units += units_of(w);
+    const LinearCall& call = calls[i];
+    check_shape(in.x.columns() == call.w->columns(), "linear", in.x);
+    check_shape(call.out.columns() == call.w->rows() && call.out.rows() == in.x.rows(), "linear", call.out);
+    check_shape(call.residual.data == nullptr ||
+                    (call.residual.shape == call.out.shape && call.residual.data != call.out.data),
+                "linear", call.residual);
+    matrices[i] = call.w;
+    units += units_of(*call.w);
   }
-  const ProjectionInput input(x.floats().data(), x.rows(), x.columns(),
-                              std::span(matrices).first(calls.size()));
-  run_units(stream, input, units, kernels::linear_scratch_floats(x.columns()),
+  const ProjectionInput input(stream.kernels(), in, std::span(matrices).first(calls.size()));
+  run_units(stream, input, units, kernels::linear_scratch_floats(in.x.columns()),
             [&](const ProjectionInput& mine, std::size_t begin, std::size_t end, float* scratch) {
               std::size_t first = 0;  // unit at which the current matrix begins
               for (const LinearCall& call : calls) {
                 const std::size_t count = units_of(*call.w);
                 const std::size_t from = std::max(begin, first);
                 const std::size_t to = std::min(end, first + count);
-                if (from < to)
-                  mine.multiply(*call.w, from - first, to - first,
-                                call.out.floats().data() + (from - first) * kUnitOutputs, call.w->rows(),
-                                scratch);
+                if (from < to) form_outputs(stream.kernels(), mine, call, from - first, to - first, scratch);
                 first += count;
               }
             });
 }
 
-void gated_linear(Stream& stream, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
-                  GatedActivation kind) {
-  check_shape(x.columns() == gate.columns() && x.columns() == up.columns(), "gated_linear", x);
-  check_shape(out.columns() == gate.rows() && gate.rows() == up.rows() && out.rows() == x.rows(),
-              "gated_linear", out);
+void gated_linear(Stream& stream, const Tensor& out, const Matrix& gate, const Matrix& up,
+                  const ProductInput& in, GatedActivation kind) {
+  const std::size_t rows = in.x.rows();
+  check_shape(in.x.columns() == gate.columns() && in.x.columns() == up.columns(), "gated_linear", in.x);
+  check_shape(out.columns() == gate.rows() && gate.rows() == up.rows() && out.rows() == rows, "gated_linear",
+              out);
   auto* activation =
       kind == GatedActivation::kGeluTanh ? stream.kernels().gelu_mul : stream.kernels().silu_mul;
   const std::array<const Matrix*, 2> matrices = {&gate, &up};
-  const ProjectionInput input(x.floats().data(), x.rows(), x.columns(), matrices);
-  constexpr std::size_t kWidth = kGatedUnits * kUnitOutputs;
-  const std::size_t up_floats = x.rows() * kWidth;
-  run_units(stream, input, units_of(gate), gated_scratch_floats(x.rows(), x.columns()),
+  const ProjectionInput input(stream.kernels(), in, matrices);
+  constexpr std::size_t kWidth = kBlockUnits * kUnitOutputs;
+  const std::size_t up_floats = rows * kWidth;
+  run_units(stream, input, units_of(gate), gated_scratch_floats(rows, in.x.columns()),
             [&](const ProjectionInput& mine, std::size_t begin, std::size_t end, float* scratch) {
               float* const ups = scratch;
-              for (std::size_t unit = begin; unit < end; unit += kGatedUnits) {
-                const std::size_t stop = std::min(end, unit + kGatedUnits);
+              for (std::size_t unit = begin; unit < end; unit += kBlockUnits) {
+                const std::size_t stop = std::min(end, unit + kBlockUnits);
                 const std::size_t first = unit * kUnitOutputs;
                 const std::size_t width = std::min(gate.rows(), stop * kUnitOutputs) - first;
                 mine.multiply(gate, unit, stop, out.floats().data() + first, gate.rows(),
                               scratch + up_floats);
                 mine.multiply(up, unit, stop, ups, kWidth, scratch + up_floats);
-                for (std::size_t row = 0; row < x.rows(); ++row) {
+                for (std::size_t row = 0; row < rows; ++row) {
                   const auto part = out.row(row).subspan(first, width);
                   activation(part, part, {ups + row * kWidth, width});
                 }

@@ -62,9 +62,9 @@ void experts(Stream& stream, Arena& arena, const ExpertsCall& call) {
     const Tensor down = arena.floats({count, hidden});
     for (std::size_t i = 0; i < x.rows(); ++i)
       std::ranges::copy(call.x.row(grouped.pairs[begin + i] / k), x.row(i).begin());
-    gated_linear(stream, gated, call.gate[e], call.up[e], x, call.activation);
+    gated_linear(stream, gated, call.gate[e], call.up[e], {.x = x}, call.activation);
     const LinearCall last{down, &call.down[e]};
-    linear(stream, {&last, 1}, gated);
+    linear(stream, {&last, 1}, {.x = gated});
     for (std::size_t i = 0; i < x.rows(); ++i)
       std::ranges::copy(down.row(i), y.row(grouped.pairs[begin + i]).begin());
   }

@@ -13,6 +13,8 @@ void gated_rms_norm(Stream&, const Tensor& out, const Tensor& x, const Tensor& z
 void rope_tables(Stream&, const Tensor& cos, const Tensor& sin, const RopeAngles& angles);
 void rope(Stream&, const Tensor& x, const Tensor& cos, const Tensor& sin, const RopeShape& shape);
 void add(Stream&, const Tensor& out, const Tensor& a, const Tensor& b);
+void add_norm(Stream&, const Tensor& out, const Tensor& x, const Tensor& y, const Tensor& gain, float eps,
+              float factor);
 void scale(Stream&, const Tensor& out, const Tensor& x, float factor);
 void gated_activation(Stream&, const Tensor& out, const Tensor& gate, const Tensor& up, GatedActivation kind);
 void sigmoid_mul(Stream&, const Tensor& out, const Tensor& x, const Tensor& gate);
@@ -25,8 +27,8 @@ void push_history(Stream&, std::span<const HistoryPush> pushes);
 std::span<float> host_floats(Stream&, const Tensor& x);
 void argmax(Stream&, std::span<TokenId> out, const Tensor& x);
 void softcap(Stream&, const Tensor& out, const Tensor& x, float cap);
-void linear(Stream&, std::span<const LinearCall> calls, const Tensor& x);
-void gated_linear(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
+void linear(Stream&, std::span<const LinearCall> calls, const ProductInput& in);
+void gated_linear(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const ProductInput& in,
                   GatedActivation kind);
 void add_low_rank(Stream&, std::span<const LowRankCall> calls);
 /// Scratch of attention() for one of `calls` calls.
@@ -37,6 +39,7 @@ struct AttentionScratch {
 AttentionScratch attention_scratch(const AttentionKernels& kernels, const AttentionCall& call,
                                    std::size_t calls, std::size_t threads);
 
+void attention_heads(Stream&, const AttentionHeads& heads);
 void write_kv(Stream&, std::span<const KvWrite> writes);
 void attention(Stream&, std::span<const AttentionCall> calls);
 void attention_int16(Stream&, std::span<const AttentionCall> calls);
@@ -44,6 +47,7 @@ void causal_conv(Stream&, std::span<const CausalConvCall> calls, const Tensor& w
 void delta_net_gates(Stream&, const Tensor& b, const Tensor& a, const Tensor& a_log, const Tensor& dt_bias);
 void delta_net(Stream&, std::span<const DeltaNetCall> calls);
 void delta_fold(Stream&, std::span<const DeltaFoldCall> calls);
+void delta_mix(Stream&, std::span<const DeltaMixCall> calls, const DeltaMixWeights& weights);
 void route(Stream&, const RouteCall& call);
 void experts(Stream&, Arena&, const ExpertsCall& call);
 

@@ -3,15 +3,19 @@
 
 #include <algorithm>
 
+#include "device/cpu_norm.h"
+
 namespace lanner::device::cpu {
 
-ProjectionInput::ProjectionInput(const float* x, std::size_t rows, std::size_t columns,
+ProjectionInput::ProjectionInput(const CpuKernels& kernels, const ProductInput& in,
                                  std::span<const Matrix* const> matrices)
-    : x_(x), rows_(rows), columns_(columns) {
+    : kernels_(kernels), in_(in), rows_(in.x.rows()), columns_(in.x.columns()) {
   for (const Matrix* w : matrices)
     if (const PackedMatrix* packed = w->packed())
       quantized_[index_of(static_cast<std::size_t>(packed->view().spec.group))].quantize =
           packed->kernels().quantize_rows;
+    else
+      keeps_normed_ = in.norm;
 }
 
 std::size_t ProjectionInput::code_bytes() const {
@@ -23,6 +27,7 @@ std::size_t ProjectionInput::size_bytes() const {
   for (std::size_t i = 0; i < kGroups.size(); ++i)
     if (quantized_[i].quantize != nullptr)
       total += code_bytes() + 2 * table_floats(kGroups[i]) * sizeof(float);
+  if (keeps_normed_) total += rows_ * columns_ * sizeof(float);
   return total;
 }
 
@@ -39,15 +44,24 @@ void ProjectionInput::place(std::byte* memory) {
     quantized_[i].sums = quantized_[i].scales + table_floats(kGroups[i]);
     memory += 2 * table_floats(kGroups[i]) * sizeof(float);
   }
+  if (keeps_normed_) normed_ = reinterpret_cast<float*>(memory);
 }
 
-void ProjectionInput::quantize(std::size_t begin, std::size_t end) {
-  for (std::size_t i = 0; i < kGroups.size(); ++i) {
-    const Quantized& to = quantized_[i];
-    if (to.quantize == nullptr) continue;
-    const std::size_t groups = columns_ / kGroups[i];
-    to.quantize(to.codes + begin * columns_, to.scales + begin * groups, to.sums + begin * groups,
-                x_ + begin * columns_, end - begin, columns_, kGroups[i]);
+void ProjectionInput::form(std::size_t begin, std::size_t end, float* row) {
+  for (std::size_t r = begin; r < end; ++r) {
+    std::span<const float> x = in_.x.row(r);
+    if (in_.norm) {
+      const std::span<float> normed(keeps_normed_ ? normed_ + r * columns_ : row, columns_);
+      rms_norm_rows(kernels_, normed, x, columns_, in_.gain, in_.eps);
+      x = normed;
+    }
+    for (std::size_t i = 0; i < kGroups.size(); ++i) {
+      const Quantized& to = quantized_[i];
+      if (to.quantize == nullptr) continue;
+      const std::size_t groups = columns_ / kGroups[i];
+      to.quantize(to.codes + r * columns_, to.scales + r * groups, to.sums + r * groups, x.data(), 1,
+                  columns_, kGroups[i]);
+    }
   }
 }
 
@@ -70,14 +84,15 @@ void ProjectionInput::multiply(const Matrix& w, std::size_t unit_begin, std::siz
                              out, out_stride, rows_, 0, unit_end - unit_begin);
     return;
   }
-  w.kernels().linear(weight_rows(w.view(), first, last), {.x = x_,
-                                                          .x_stride = columns_,
-                                                          .out = out,
-                                                          .out_stride = out_stride,
-                                                          .rows = rows_,
-                                                          .column_begin = 0,
-                                                          .column_end = last - first,
-                                                          .scratch = scratch});
+  w.kernels().linear(weight_rows(w.view(), first, last),
+                     {.x = keeps_normed_ ? normed_ : in_.x.floats().data(),
+                      .x_stride = columns_,
+                      .out = out,
+                      .out_stride = out_stride,
+                      .rows = rows_,
+                      .column_begin = 0,
+                      .column_end = last - first,
+                      .scratch = scratch});
 }
 
 ProjectionScratch projection_scratch(const ProjectionInput& input, std::size_t own_floats) {

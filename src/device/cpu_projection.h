@@ -5,8 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "device/matrix.h"
-#include "device/stream.h"
+#include "device/ops.h"
 
 namespace lanner::device::cpu {
 
@@ -16,24 +15,24 @@ static_assert(kUnitOutputs == kernels::kLinearColumnGrain);
 
 inline std::size_t units_of(const Matrix& w) { return (w.rows() + kUnitOutputs - 1) / kUnitOutputs; }
 
-/// The input rows of one or more products, in float and, for the packed ones, rounded to int8 once per group
-/// size.
+/// The input rows of one or more products, normed where they are to be: in float and, for the packed ones,
+/// rounded to int8 once per group size.
 class ProjectionInput {
  public:
   /// Group sizes of packed formats: 32, 64 and 128.
   static constexpr std::array<std::size_t, 3> kGroups = {32, 64, 128};
 
   /// Finds what the matrices need; nothing is computed yet.
-  ProjectionInput(const float* x, std::size_t rows, std::size_t columns,
-                  std::span<const Matrix* const> matrices);
+  ProjectionInput(const CpuKernels& kernels, const ProductInput& in, std::span<const Matrix* const> matrices);
 
   std::size_t rows() const { return rows_; }
-  /// Memory that place() needs.
+  std::size_t columns() const { return columns_; }
+  /// Memory that place() needs; 0: the products take the rows as they are.
   std::size_t size_bytes() const;
-  /// Uses this memory for the int8 form.
+  /// Uses this memory for the forms that the products take.
   void place(std::byte* memory);
-  /// Rounds rows [begin, end) to int8, each on its own.
-  void quantize(std::size_t begin, std::size_t end);
+  /// Forms rows [begin, end), each on its own. row: `columns` floats.
+  void form(std::size_t begin, std::size_t end, float* row);
   /// out[r, n - 16*unit_begin] = x wᵀ for all rows and the outputs n of units [unit_begin, unit_end); out
   /// rows are out_stride apart. scratch: linear_scratch_floats(columns).
   void multiply(const Matrix& w, std::size_t unit_begin, std::size_t unit_end, float* out,
@@ -51,9 +50,12 @@ class ProjectionInput {
   std::size_t code_bytes() const;
   static std::size_t index_of(std::size_t group) { return group == 32 ? 0 : group == 64 ? 1 : 2; }
 
-  const float* x_;
+  const CpuKernels& kernels_;
+  const ProductInput& in_;
   std::size_t rows_;
   std::size_t columns_;
+  bool keeps_normed_ = false;  ///< products in float take normed rows
+  float* normed_ = nullptr;
   std::array<Quantized, kGroups.size()> quantized_{};
 };
 
@@ -69,12 +71,12 @@ inline constexpr std::size_t kOwnRows = 4;
 /// own_floats: what a thread needs besides the input.
 ProjectionScratch projection_scratch(const ProjectionInput& input, std::size_t own_floats);
 
-// Outputs of gate and up that one thread forms at a time, small enough to stay in its cache.
-inline constexpr std::size_t kGatedUnits = 8;
+// Outputs that one thread forms at a time where it goes on with them, few enough to stay in its cache.
+inline constexpr std::size_t kBlockUnits = 8;
 
 /// The own_floats of gated_linear().
 inline std::size_t gated_scratch_floats(std::size_t rows, std::size_t columns) {
-  return rows * kGatedUnits * kUnitOutputs + kernels::linear_scratch_floats(columns);
+  return rows * kBlockUnits * kUnitOutputs + kernels::linear_scratch_floats(columns);
 }
 
 }  // namespace lanner::device::cpu

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/cpu_norm.h"
 #include "device/cpu_op_functions.h"
 #include "device/shape_check.h"
 
@@ -32,25 +33,19 @@ bool same_shape(const Tensor& a, const Tensor& b) { return a.shape == b.shape; }
 void rms_norm(Stream& stream, const Tensor& out, const Tensor& x, const Tensor& w, float eps) {
   check_shape(same_shape(out, x), "rms_norm", out);
   check_shape(w.data == nullptr || w.element_count() == x.shape.back(), "rms_norm", w);
-  const CpuKernels& kernels = stream.kernels();
   split_rows(stream, x, [&](std::size_t first, std::size_t count) {
-    const auto to = out.floats().subspan(first, count);
-    const auto from = x.floats().subspan(first, count);
-    if (w.data == nullptr)
-      kernels.rms_norm_plain(to, from, x.columns(), eps);
-    else
-      kernels.rms_norm(to, from, w.floats(), eps);
+    rms_norm_rows(stream.kernels(), out.floats().subspan(first, count), x.floats().subspan(first, count),
+                  x.columns(), w, eps);
   });
 }
 
 void l2_norm(Stream& stream, const Tensor& x, std::size_t begin, std::size_t count, std::size_t dim,
              float scale) {
   check_shape(count % dim == 0 && begin + count <= x.columns(), "l2_norm", x);
-  constexpr float kEps = 1e-6F;  // a constant of the delta net, not the model's rms_norm_eps
   stream.pool().split(x.rows(), row_grain(count), [&](std::size_t row_begin, std::size_t row_end, int) {
     for (std::size_t row = row_begin; row < row_end; ++row) {
       const auto part = x.row(row).subspan(begin, count);
-      stream.kernels().l2_norm(part, part, dim, kEps, scale);
+      stream.kernels().l2_norm(part, part, dim, kL2NormEps, scale);
     }
   });
 }
@@ -104,6 +99,22 @@ void add(Stream& stream, const Tensor& out, const Tensor& a, const Tensor& b) {
   split_rows(stream, a, [&](std::size_t first, std::size_t count) {
     stream.kernels().add(out.floats().subspan(first, count), a.floats().subspan(first, count),
                          b.floats().subspan(first, count));
+  });
+}
+
+void add_norm(Stream& stream, const Tensor& out, const Tensor& x, const Tensor& y, const Tensor& gain,
+              float eps, float factor) {
+  check_shape(same_shape(out, x) && same_shape(x, y), "add_norm", y);
+  check_shape(gain.data == nullptr || gain.element_count() == y.shape.back(), "add_norm", gain);
+  const CpuKernels& kernels = stream.kernels();
+  const std::size_t columns = y.columns();
+  stream.pool().split(y.rows(), row_grain(columns), [&](std::size_t begin, std::size_t end, int thread) {
+    const std::span<float> normed(stream.scratch(thread, columns), columns);
+    for (std::size_t t = begin; t < end; ++t) {
+      rms_norm_rows(kernels, normed, y.row(t), columns, gain, eps);
+      kernels.add(out.row(t), x.row(t), normed);
+      if (factor != 1) kernels.scale(out.row(t), out.row(t), factor);
+    }
   });
 }
 

@@ -75,14 +75,14 @@ class SplitInput {
 };
 
 /// Products with every tiled weight, one launch per kind of code.
-void multiply_tiled(CudaDevice& device, std::span<const AddedProduct> products, SplitInput& input) {
+void multiply_tiled(CudaDevice& device, std::span<const LinearCall> products, SplitInput& input) {
   std::array<bool, kMaxLinearCalls> done{};
   for (std::size_t i = 0; i < products.size(); ++i) {
     if (done[i] || products[i].w->tiled() == nullptr) continue;
     TiledProductCudaArgs args{};
     const TiledWeight& kind = products[i].w->tiled()->view();
     for (std::size_t j = i; j < products.size(); ++j) {
-      const AddedProduct& product = products[j];
+      const LinearCall& product = products[j];
       if (done[j] || product.w->tiled() == nullptr || !agree(kind, product.w->tiled()->view())) continue;
       args.w[args.count] = product.w->tiled()->view();
       args.residual[args.count] = floats(product.residual);
@@ -122,13 +122,13 @@ std::shared_ptr<const TiledMatrix> tile(const Ops& ops, const kernels::WeightVie
   return tiled;
 }
 
-void linear_added(Stream& stream, std::span<const AddedProduct> products, const ProductInput& in) {
+void linear(Stream& stream, std::span<const LinearCall> products, const ProductInput& in) {
   if (products.size() > kMaxLinearCalls)
     throw Error(ErrorKind::kInternal, "linear: too many products of one input");
   CudaDevice& device = stream.cuda();
   unsigned parts = 0;
   bool any_plain = false;
-  for (const AddedProduct& product : products) {
+  for (const LinearCall& product : products) {
     check_shape(in.x.columns() == product.w->columns(), "linear", in.x);
     check_shape(product.out.columns() == product.w->rows() && product.out.rows() == in.x.rows(), "linear",
                 product.out);
@@ -138,7 +138,7 @@ void linear_added(Stream& stream, std::span<const AddedProduct> products, const 
   const std::size_t split_bytes = parts > 0 ? SplitInput::size_bytes(in, parts) : 0;
   const std::size_t normed_bytes = any_plain ? aligned(in.x.size_bytes()) : 0;
   std::size_t sum_bytes = 0;
-  for (const AddedProduct& product : products)
+  for (const LinearCall& product : products)
     if (product.w->tiled() == nullptr) sum_bytes = std::max(sum_bytes, product.out.size_bytes());
   std::byte* memory = device.scratch(split_bytes + normed_bytes + sum_bytes);
   if (any_plain) {
@@ -147,7 +147,7 @@ void linear_added(Stream& stream, std::span<const AddedProduct> products, const 
       x.data = memory + split_bytes;
       rms_norm(stream, x, in.x, in.gain, in.eps);
     }
-    for (const AddedProduct& product : products) {
+    for (const LinearCall& product : products) {
       if (product.w->tiled() != nullptr) continue;
       Tensor sum = product.out;
       if (product.residual.data != nullptr) sum.data = memory + split_bytes + normed_bytes;
@@ -160,14 +160,8 @@ void linear_added(Stream& stream, std::span<const AddedProduct> products, const 
   multiply_tiled(device, products, input);
 }
 
-void linear(Stream& stream, std::span<const LinearCall> calls, const Tensor& x) {
-  std::vector<AddedProduct> products;
-  for (const LinearCall& call : calls) products.push_back({.out = call.out, .w = call.w});
-  linear_added(stream, products, {.x = x});
-}
-
-void gated_linear_of(Stream& stream, const Tensor& out, const Matrix& gate, const Matrix& up,
-                     const ProductInput& in, GatedActivation kind) {
+void gated_linear(Stream& stream, const Tensor& out, const Matrix& gate, const Matrix& up,
+                  const ProductInput& in, GatedActivation kind) {
   const Tensor& x = in.x;
   check_shape(x.columns() == gate.columns() && x.columns() == up.columns(), "gated_linear", x);
   check_shape(out.columns() == gate.rows() && gate.rows() == up.rows() && out.rows() == x.rows(),
@@ -191,7 +185,7 @@ void gated_linear_of(Stream& stream, const Tensor& out, const Matrix& gate, cons
   }
   Tensor ups = out;
   ups.data = memory + input_bytes;
-  const std::array<AddedProduct, 2> products = {{{out, &gate}, {ups, &up}}};
+  const std::array<LinearCall, 2> products = {{{out, &gate}, {ups, &up}}};
   if (tiled) {
     multiply_tiled(device, products, input);
   } else {
@@ -200,15 +194,10 @@ void gated_linear_of(Stream& stream, const Tensor& out, const Matrix& gate, cons
       normed.data = memory;
       rms_norm(stream, normed, x, in.gain, in.eps);
     }
-    for (const AddedProduct& product : products)
+    for (const LinearCall& product : products)
       kernels::linear_plain_cuda(device, floats(product.out), floats(normed), x.rows(), product.w->view());
   }
   gated_activation(stream, out, out, ups, kind);
-}
-
-void gated_linear(Stream& stream, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
-                  GatedActivation kind) {
-  gated_linear_of(stream, out, gate, up, {.x = x}, kind);
 }
 
 }  // namespace lanner::device::cuda

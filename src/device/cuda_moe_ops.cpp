@@ -196,9 +196,9 @@ class ExpertRows {
     const Tensor sum = arena_.floats(x.shape);
     kernels::scale_cuda(device_, floats(sum), floats(x), 0.0F, static_cast<std::size_t>(x.element_count()));
     for (std::size_t e = 0; e < call_.gate.size(); ++e) {
-      gated_linear(stream_, gated, call_.gate[e], call_.up[e], x, call_.activation);
+      gated_linear(stream_, gated, call_.gate[e], call_.up[e], {.x = x}, call_.activation);
       const LinearCall last{y, &call_.down[e]};
-      linear(stream_, {&last, 1}, gated);
+      linear(stream_, {&last, 1}, {.x = gated});
       kernels::add_chosen_cuda(device_, {.out = floats(sum),
                                          .y = floats(y),
                                          .experts = call_.experts.data(),

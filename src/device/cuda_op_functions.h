@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "device/fused_ops.h"
+#include "device/ops.h"
 
 /// The GPU implementations behind cuda_ops(): shape checks, then kernels on the stream's device.
 namespace lanner::device::cuda {
@@ -13,6 +13,8 @@ void gated_rms_norm(Stream&, const Tensor& out, const Tensor& x, const Tensor& z
 void rope_tables(Stream&, const Tensor& cos, const Tensor& sin, const RopeAngles& angles);
 void rope(Stream&, const Tensor& x, const Tensor& cos, const Tensor& sin, const RopeShape& shape);
 void add(Stream&, const Tensor& out, const Tensor& a, const Tensor& b);
+void add_norm(Stream&, const Tensor& out, const Tensor& x, const Tensor& y, const Tensor& gain, float eps,
+              float factor);
 void scale(Stream&, const Tensor& out, const Tensor& x, float factor);
 void gated_activation(Stream&, const Tensor& out, const Tensor& gate, const Tensor& up, GatedActivation kind);
 void sigmoid_mul(Stream&, const Tensor& out, const Tensor& x, const Tensor& gate);
@@ -27,27 +29,20 @@ std::span<float> host_floats(Stream&, const Tensor& x);
 void argmax(Stream&, std::span<TokenId> out, const Tensor& x);
 void sample(Stream&, std::span<SampleResult> out, const Tensor& logits, std::span<const SampleJob> jobs);
 std::shared_ptr<const TiledMatrix> tile(const Ops& ops, const kernels::WeightView& weight, Compute compute);
-void linear(Stream&, std::span<const LinearCall> calls, const Tensor& x);
-void gated_linear(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
+void linear(Stream&, std::span<const LinearCall> calls, const ProductInput& in);
+void gated_linear(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const ProductInput& in,
                   GatedActivation kind);
+void attention_heads(Stream&, const AttentionHeads& heads);
 void write_kv(Stream&, std::span<const KvWrite> writes);
 void attention(Stream&, std::span<const AttentionCall> calls);
 void causal_conv(Stream&, std::span<const CausalConvCall> calls, const Tensor& w);
 void delta_net_gates(Stream&, const Tensor& b, const Tensor& a, const Tensor& a_log, const Tensor& dt_bias);
 void delta_net(Stream&, std::span<const DeltaNetCall> calls);
 void delta_fold(Stream&, std::span<const DeltaFoldCall> calls);
-void route(Stream&, const RouteCall& call);
-void experts(Stream&, Arena&, const ExpertsCall& call);
-
-/// See FusedOps.
-void linear_added(Stream&, std::span<const AddedProduct> products, const ProductInput& in);
-void gated_linear_of(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const ProductInput& in,
-                     GatedActivation kind);
-void add_norm(Stream&, const Tensor& out, const Tensor& x, const Tensor& y, const Tensor& gain, float eps,
-              float factor);
-void attention_heads(Stream&, const AttentionHeads& heads);
 bool can_mix(std::size_t rows, std::size_t taps);
 void delta_mix(Stream&, std::span<const DeltaMixCall> calls, const DeltaMixWeights& weights);
+void route(Stream&, const RouteCall& call);
+void experts(Stream&, Arena&, const ExpertsCall& call);
 void routed_experts(Stream&, Arena&, const RoutedExpertsCall& call);
 
 /// The elements of a float tensor in the GPU's memory.

@@ -17,14 +17,6 @@ namespace {
 // Oldest driver that runs programs of this CUDA major version.
 constexpr int kNeededDriver = CUDART_VERSION / 1000 * 1000;
 
-constexpr FusedOps kFused = {.linear = cuda::linear_added,
-                             .gated_linear = cuda::gated_linear_of,
-                             .add_norm = cuda::add_norm,
-                             .attention_heads = cuda::attention_heads,
-                             .can_mix = cuda::can_mix,
-                             .delta_mix = cuda::delta_mix,
-                             .routed_experts = cuda::routed_experts};
-
 struct OpenCard {
   std::string name;
   std::unique_ptr<CudaDevice> device;
@@ -138,7 +130,6 @@ Ops cuda_ops(int index) {
       .isa = Isa::kReference,
       .memory = &card.device->memory(),
       .cuda = card.device.get(),
-      .fused = &kFused,
       .embed = cuda::embed,
       .rms_norm = cuda::rms_norm,
       .l2_norm = cuda::l2_norm,
@@ -146,6 +137,7 @@ Ops cuda_ops(int index) {
       .rope_tables = cuda::rope_tables,
       .rope = cuda::rope,
       .add = cuda::add,
+      .add_norm = cuda::add_norm,
       .scale = cuda::scale,
       .gated_activation = cuda::gated_activation,
       .sigmoid_mul = cuda::sigmoid_mul,
@@ -163,14 +155,18 @@ Ops cuda_ops(int index) {
       .tile = cuda::tile,
       .linear = cuda::linear,
       .gated_linear = cuda::gated_linear,
+      .attention_heads = cuda::attention_heads,
       .write_kv = cuda::write_kv,
       .attention = cuda::attention,
       .causal_conv = cuda::causal_conv,
       .delta_net_gates = cuda::delta_net_gates,
       .delta_net = cuda::delta_net,
       .delta_fold = cuda::delta_fold,
+      .can_mix = cuda::can_mix,
+      .delta_mix = cuda::delta_mix,
       .route = cuda::route,
       .experts = cuda::experts,
+      .routed_experts = cuda::routed_experts,
   };
 }
 

@@ -67,10 +67,31 @@ struct AttentionCall {
   KvBlocks kv;
   std::span<const std::int32_t> key_begin;
   std::span<const std::int32_t> key_end;
-  /// Of Ops with fused operations only: outputs of row t, head h are multiplied by the sigmoid of the D gates
-  /// at (t * Hq + h) * gate_head.
+  /// Where set, outputs of row t, head h are multiplied by the sigmoid of the D gates at
+  /// (t * Hq + h) * gate_head.
   const float* gate = nullptr;
   std::size_t gate_head = 0;
+};
+
+/// The projections of rows on their way to attention: q, k, v normed per head, q and k rotated, k and v into
+/// their caches.
+struct AttentionHeads {
+  Tensor q_out;              ///< [T, Hq, D]
+  const float* q = nullptr;  ///< row t, head h at t * q_row + h * q_head
+  std::size_t q_row = 0;
+  std::size_t q_head = 0;
+  Tensor k = {};       ///< [T, Hk, D]; not set: queries only
+  Tensor v = {};       ///< [T, Hk, D]; may be k
+  Tensor q_gain = {};  ///< [D]
+  Tensor k_gain = {};  ///< [D]
+  float q_eps = 0;
+  float k_eps = 0;
+  float v_eps = 0;
+  bool norm_values = false;  ///< without gain
+  Tensor cos = {};           ///< [T, F]
+  Tensor sin = {};           ///< [T, F]
+  RopeShape rope;
+  std::span<const KvWrite> writes = {};  ///< of k, then of v, for each group in turn; x as in k and v
 };
 
 /// Rows of one sequence through its causal convolution.
@@ -100,11 +121,28 @@ struct DeltaNetCall {
   std::size_t key_dim = 0;
   std::size_t value_dim = 0;
   const float* state = nullptr;
-  /// Of Ops with fused operations only: where chunks that the rows fill are folded to; may be state.
+  /// Where chunks that the rows fill are folded to; may be state.
   float* next_state = nullptr;
   float* entry_keys = nullptr;
   float* entry_values = nullptr;
   float* entry_decay = nullptr;
+};
+
+/// A few rows of one sequence through the gated delta net after its projections.
+struct DeltaMixCall {
+  DeltaNetCall rows;               ///< qkv: room for the convolution's output
+  Tensor x;                        ///< [T, channels], what the convolution reads
+  const float* history = nullptr;  ///< [taps-1, channels]
+  HistoryPush push;
+  Tensor z;  ///< [T, Hv*dv]
+};
+struct DeltaMixWeights {
+  Tensor conv;     ///< [taps, channels]
+  Tensor a_log;    ///< [Hv]
+  Tensor dt_bias;  ///< [Hv]
+  Tensor gain;     ///< [dv] of the outputs' norm
+  float eps = 0;
+  float query_scale = 1;
 };
 
 /// Ends a chunk: next_state = decayed state plus the chunk's entries.
@@ -121,13 +159,23 @@ struct DeltaFoldCall {
   std::size_t value_dim = 0;
 };
 
+/// Rows on their way into products: x [T, K], or its RMS norm.
+struct ProductInput {
+  Tensor x;
+  bool norm = false;
+  Tensor gain = {};  ///< [K] or empty
+  float eps = 0;
+};
+
 /// Most products that may share one input.
 inline constexpr std::size_t kMaxLinearCalls = 8;
 
-/// One product of several that share their input: out [T, N] = x [T, K] wᵀ.
+/// One product of several that share their input: out [T, N] = in wᵀ, plus residual [T, N], which is not out,
+/// where it is set.
 struct LinearCall {
   Tensor out;
   const Matrix* w = nullptr;
+  Tensor residual = {};
 };
 
 /// A matrix [N, K] of low rank, scale * b a: what a LoRA adapter adds to a weight. Source: Hu et al. 2021.
@@ -169,8 +217,23 @@ struct RouteCall {
   std::size_t k = 0;
 };
 
+/// Routed experts over `in` [T, D], as RouteCall and ExpertsCall say; with a shared gate the last of the
+/// matrices are one more expert's, which all rows take.
+struct RoutedExpertsCall {
+  Tensor out;            ///< [T, D]
+  Tensor residual = {};  ///< [T, D], added, where it is set
+  ProductInput in;
+  Tensor logits;             ///< [T, E]
+  Tensor expert_scale = {};  ///< [E] or empty
+  Tensor shared_gate = {};   ///< [T, 1], whose sigmoid weighs the last expert; or empty
+  std::size_t k = 0;
+  std::span<const Matrix> gate;  ///< E of [F, D]
+  std::span<const Matrix> up;    ///< E of [F, D]
+  std::span<const Matrix> down;  ///< E of [D, F]
+  GatedActivation activation = GatedActivation::kSilu;
+};
+
 class CudaDevice;
-struct FusedOps;
 
 /// Every operation a layer may call, for one device; filled once by cpu_ops() or cuda_ops(). Shapes are
 /// checked in every build (Error kInternal). Rows never influence each other, so any packing of rows gives
@@ -180,7 +243,6 @@ struct Ops {
   Isa isa = Isa::kReference;
   Memory* memory = &host_memory();  ///< where tensors, weights and caches of this device live
   CudaDevice* cuda = nullptr;       ///< the GPU of cuda_ops(), which outlives the table
-  const FusedOps* fused = nullptr;  ///< see device/fused_ops.h; without them layers compute the parts
 
   /// out[t] = table[ids[t]] * scale
   void (*embed)(Stream&, const Tensor& out, const Matrix& table, std::span<const TokenId> ids, float scale);
@@ -196,6 +258,9 @@ struct Ops {
   /// x [T, H, D] in place; cos, sin [T, F].
   void (*rope)(Stream&, const Tensor& x, const Tensor& cos, const Tensor& sin, const RopeShape& shape);
   void (*add)(Stream&, const Tensor& out, const Tensor& a, const Tensor& b);
+  /// out = (x + norm(y) * gain) * factor; out may be x.
+  void (*add_norm)(Stream&, const Tensor& out, const Tensor& x, const Tensor& y, const Tensor& gain,
+                   float eps, float factor);
   void (*scale)(Stream&, const Tensor& out, const Tensor& x, float factor);
   void (*gated_activation)(Stream&, const Tensor& out, const Tensor& gate, const Tensor& up, GatedActivation);
   void (*sigmoid_mul)(Stream&, const Tensor& out, const Tensor& x, const Tensor& gate);
@@ -229,15 +294,16 @@ struct Ops {
   /// filled.
   std::shared_ptr<const TiledMatrix> (*tile)(const Ops& ops, const kernels::WeightView& weight,
                                              Compute compute) = nullptr;
-  /// Products of one input x [T, K] with several matrices.
-  void (*linear)(Stream&, std::span<const LinearCall> calls, const Tensor& x);
-  /// out [T, N] = act(x gateᵀ) * (x upᵀ)
-  void (*gated_linear)(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const Tensor& x,
-                       GatedActivation);
+  /// Products of one input with several matrices.
+  void (*linear)(Stream&, std::span<const LinearCall> calls, const ProductInput& in);
+  /// out [T, N] = act(in gateᵀ) * (in upᵀ)
+  void (*gated_linear)(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up,
+                       const ProductInput& in, GatedActivation);
   /// out += sum over parts of (scale * (x aᵀ)) bᵀ, each product as linear() forms it. Not set on a GPU.
   void (*add_low_rank)(Stream&, std::span<const LowRankCall> calls) = nullptr;
   // Of the operations on caches, one call takes the rows of every sequence of a step: equal head counts and
   // sizes.
+  void (*attention_heads)(Stream&, const AttentionHeads& heads);
   void (*write_kv)(Stream&, std::span<const KvWrite> writes);
   void (*attention)(Stream&, std::span<const AttentionCall> calls);
   /// w [taps, C]
@@ -247,8 +313,16 @@ struct Ops {
                           const Tensor& dt_bias);
   void (*delta_net)(Stream&, std::span<const DeltaNetCall> calls);
   void (*delta_fold)(Stream&, std::span<const DeltaFoldCall> calls);
+  /// True when delta_mix() takes this many rows of a sequence with kernels of these sizes.
+  bool (*can_mix)(std::size_t rows, std::size_t taps);
+  /// Convolution, history, norms, gates, delta rule, gated norm, to the bits of the operations above; beta
+  /// and log_decay of the calls hold the projections b and a before. Every sequence's rows stay in its open
+  /// chunk.
+  void (*delta_mix)(Stream&, std::span<const DeltaMixCall> calls, const DeltaMixWeights& weights);
   void (*route)(Stream&, const RouteCall& call);
   void (*experts)(Stream&, Arena&, const ExpertsCall& call);
+  /// Both in one go. Not set on the CPU.
+  void (*routed_experts)(Stream&, Arena&, const RoutedExpertsCall& call) = nullptr;
 };
 
 /// The operations on this machine's CPU; throws Error kUnsupported when it cannot run the instruction set.

@@ -22,19 +22,28 @@ void take_scratch(Stream& stream, const cpu::ProjectionInput& input, std::size_t
   take_scratch(stream, scratch.thread_floats);
 }
 
-void linear(Stream& stream, std::span<const LinearCall> calls, const Tensor& x) {
+void linear(Stream& stream, std::span<const LinearCall> calls, const ProductInput& in) {
   std::array<const Matrix*, kMaxLinearCalls> matrices{};
   std::ranges::transform(calls, matrices.begin(), &LinearCall::w);
-  take_scratch(stream,
-               cpu::ProjectionInput(nullptr, x.rows(), x.columns(), std::span(matrices).first(calls.size())),
-               kernels::linear_scratch_floats(x.columns()));
+  take_scratch(stream, cpu::ProjectionInput(stream.kernels(), in, std::span(matrices).first(calls.size())),
+               kernels::linear_scratch_floats(in.x.columns()));
 }
 
 void gated_linear(Stream& stream, const Tensor& /*out*/, const Matrix& gate, const Matrix& up,
-                  const Tensor& x, GatedActivation /*kind*/) {
+                  const ProductInput& in, GatedActivation /*kind*/) {
   const std::array<const Matrix*, 2> matrices = {&gate, &up};
-  take_scratch(stream, cpu::ProjectionInput(nullptr, x.rows(), x.columns(), matrices),
-               cpu::gated_scratch_floats(x.rows(), x.columns()));
+  take_scratch(stream, cpu::ProjectionInput(stream.kernels(), in, matrices),
+               cpu::gated_scratch_floats(in.x.rows(), in.x.columns()));
+}
+
+void add_norm(Stream& stream, const Tensor& /*out*/, const Tensor& /*x*/, const Tensor& y,
+              const Tensor& /*gain*/, float /*eps*/, float /*factor*/) {
+  take_scratch(stream, y.columns());
+}
+
+void attention_heads(Stream& stream, const AttentionHeads& heads) {
+  if (heads.k.data != nullptr)
+    take_scratch(stream, static_cast<std::size_t>(heads.k.shape[1]) * heads.k.columns());
 }
 
 template <AttentionKernels CpuKernels::*kKernels>
@@ -52,6 +61,10 @@ void delta_net(Stream& stream, std::span<const DeltaNetCall> calls) {
     take_scratch(stream, kernels::delta_net_scratch_floats(call.key_dim, call.value_dim));
 }
 
+void delta_mix(Stream& stream, std::span<const DeltaMixCall> calls, const DeltaMixWeights& /*weights*/) {
+  for (const DeltaMixCall& call : calls) delta_net(stream, {&call.rows, 1});
+}
+
 /// The most that the operation takes: every row chose the same expert.
 void experts(Stream& stream, Arena& arena, const ExpertsCall& call) {
   const ArenaScope scope(arena);
@@ -61,9 +74,9 @@ void experts(Stream& stream, Arena& arena, const ExpertsCall& call) {
   const Tensor x = arena.floats({rows, hidden});
   const Tensor gated = arena.floats({rows, static_cast<std::int64_t>(call.gate.front().rows())});
   const Tensor down = arena.floats({rows, hidden});
-  gated_linear(stream, gated, call.gate.front(), call.up.front(), x, call.activation);
+  gated_linear(stream, gated, call.gate.front(), call.up.front(), {.x = x}, call.activation);
   const LinearCall last{down, &call.down.front()};
-  linear(stream, {&last, 1}, gated);
+  linear(stream, {&last, 1}, {.x = gated});
 }
 
 }  // namespace
@@ -72,7 +85,6 @@ Ops plan_ops(const Ops& ops, PlannedMemory& memory) {
   Ops plan = ops;
   plan.memory = &memory;
   plan.cuda = nullptr;
-  plan.fused = nullptr;
   plan.embed = nothing;
   plan.rms_norm = nothing;
   plan.l2_norm = nothing;
@@ -80,6 +92,7 @@ Ops plan_ops(const Ops& ops, PlannedMemory& memory) {
   plan.rope_tables = nothing;
   plan.rope = nothing;
   plan.add = nothing;
+  plan.add_norm = nothing;
   plan.scale = nothing;
   plan.gated_activation = nothing;
   plan.sigmoid_mul = nothing;
@@ -94,10 +107,12 @@ Ops plan_ops(const Ops& ops, PlannedMemory& memory) {
   plan.argmax = nothing;
   plan.sample = nullptr;
   plan.is_lost = nullptr;
+  plan.attention_heads = nothing;
   plan.write_kv = nothing;
   plan.causal_conv = nothing;
   plan.delta_net_gates = nothing;
   plan.delta_fold = nothing;
+  plan.delta_mix = nothing;
   plan.route = nothing;
   plan.linear = nothing;
   plan.gated_linear = nothing;
@@ -105,12 +120,16 @@ Ops plan_ops(const Ops& ops, PlannedMemory& memory) {
   plan.attention = nothing;
   plan.delta_net = nothing;
   plan.experts = nothing;
+  plan.routed_experts = nullptr;  // its parts take as much
   if (memory.kind() != DeviceKind::kCpu) return plan;
   plan.linear = linear;
   plan.gated_linear = gated_linear;
   plan.attention = ops.attention == cpu::attention ? attention<&CpuKernels::attention>
                                                    : attention<&CpuKernels::attention_int16>;
   plan.delta_net = delta_net;
+  plan.delta_mix = delta_mix;
+  plan.add_norm = add_norm;
+  plan.attention_heads = attention_heads;
   plan.experts = experts;
   return plan;
 }

@@ -19,10 +19,6 @@ std::vector<device::KvWrite> kv_writes(Step& step, std::size_t layer, const Tens
 
 }  // namespace
 
-void append_kv(Step& step, std::size_t layer, const Tensor& k, const Tensor& v) {
-  step.ops.write_kv(step.stream, kv_writes(step, layer, k, v));
-}
-
 Tensor prepare_heads(Step& step, std::size_t layer, const RawHeads& raw, const HeadNorms& norms,
                      const Rope& rope, const RopeTables& tables) {
   const std::size_t head_dim = rope.shape().head_dim;
@@ -50,7 +46,7 @@ Tensor prepare_heads(Step& step, std::size_t layer, const RawHeads& raw, const H
     call.norm_values = true;
     call.v_eps = norms.v->eps;
   }
-  step.ops.fused->attention_heads(step.stream, call);
+  step.ops.attention_heads(step.stream, call);
   return q;
 }
 

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "device/fused_ops.h"
 #include "layers/rms_norm.h"
 #include "layers/rope.h"
 #include "layers/step.h"
 
 namespace lanner::layers {
-
-/// Stores this step's keys and values [rows, kv_heads, D] of a layer in each group's cache.
-void append_kv(Step& step, std::size_t layer, const Tensor& k, const Tensor& v);
 
 /// Projections of packed rows, before norms and rotation.
 struct RawHeads {
@@ -25,16 +21,15 @@ struct HeadNorms {
   const RmsNorm* v = nullptr;  ///< none: values stay as they are
 };
 
-/// Norms and rotates queries and keys and stores this step's keys and values in one go; of devices with fused
-/// operations. → q [rows, Hq, D]
+/// Norms and rotates queries and keys and stores this step's keys and values in each group's cache. → q
+/// [rows, Hq, D]
 Tensor prepare_heads(Step& step, std::size_t layer, const RawHeads& raw, const HeadNorms& norms,
                      const Rope& rope, const RopeTables& tables);
 
 /// Attention of packed queries [rows, Hq, D] over the keys and values that `layer` reads in each group's
 /// cache, this step's included. Causal, bounded by the layer's window. → [rows, Hq, D]
 Tensor attend(Step& step, std::size_t layer, const Packing& rows, const Tensor& q, float scale);
-/// The same times sigmoid(gate), of devices with fused operations: row t, head h has its D gates at
-/// gate + (t * Hq + h) * gate_head.
+/// The same times sigmoid(gate): row t, head h has its D gates at gate + (t * Hq + h) * gate_head.
 Tensor attend_gated(Step& step, std::size_t layer, const Packing& rows, const Tensor& q, float scale,
                     const float* gate, std::size_t gate_head);
 

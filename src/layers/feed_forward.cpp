@@ -1,34 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "layers/feed_forward.h"
 
-#include <algorithm>
-
 namespace lanner::layers {
+namespace {
 
-bool FeedForward::gets_parts(const Step& step, const Tensor& x) const {
-  return std::ranges::any_of(step.adapted(x), [&](const Packing::Adapted& rows) {
-    return !gate.parts(*rows.adapters).empty() || !up.parts(*rows.adapters).empty();
-  });
-}
+const Tensor& rows_of(const Tensor& x) { return x; }
+const Tensor& rows_of(const Normed& in) { return in.x; }
+device::ProductInput input_of(const Tensor& x) { return {.x = x}; }
+device::ProductInput input_of(const Normed& in) { return in.input(); }
 
-Tensor FeedForward::gated(Step& step, const Tensor& x) const {
-  if (gets_parts(step, x)) {
+}  // namespace
+
+template <typename Input>
+Tensor FeedForward::gated(Step& step, const Input& in) const {
+  const std::array<const Linear*, 2> linears = {&gate, &up};
+  const Tensor& x = rows_of(in);
+  if (is_adapted(step, x, linears)) {
     // What adapters add comes before the activation; without them these are the bits of gated_linear().
-    const auto [gates, ups] = project<2>(step, x, {&gate, &up});
+    const auto [gates, ups] = project(step, in, linears);
     step.ops.gated_activation(step.stream, gates, gates, ups, activation);
     return gates;
   }
   const Tensor gated =
       step.floats({static_cast<std::int64_t>(x.rows()), static_cast<std::int64_t>(gate.weight().rows())});
-  step.ops.gated_linear(step.stream, gated, gate.weight(), up.weight(), x, activation);
-  return gated;
-}
-
-Tensor FeedForward::gated(Step& step, const Normed& in) const {
-  if (step.ops.fused == nullptr) return gated(step, in.norm(step, in.x));
-  const Tensor gated =
-      step.floats({static_cast<std::int64_t>(in.x.rows()), static_cast<std::int64_t>(gate.weight().rows())});
-  step.ops.fused->gated_linear(step.stream, gated, gate.weight(), up.weight(), in.input(), activation);
+  step.ops.gated_linear(step.stream, gated, gate.weight(), up.weight(), input_of(in), activation);
   return gated;
 }
 

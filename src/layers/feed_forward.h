@@ -20,10 +20,8 @@ struct FeedForward {
   void add_to(Step& step, const Tensor& out, const Tensor& residual, const Normed& in) const;
 
  private:
-  /// Whether adapters of rows of x change gate or up.
-  bool gets_parts(const Step& step, const Tensor& x) const;
-  Tensor gated(Step& step, const Tensor& x) const;
-  Tensor gated(Step& step, const Normed& in) const;
+  template <typename Input>
+  Tensor gated(Step& step, const Input& in) const;
 };
 
 }  // namespace lanner::layers

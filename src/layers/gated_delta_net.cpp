@@ -30,8 +30,8 @@ void GatedDeltaNet::mix(Step& step, const Rows& rows, std::vector<cache::DeltaAp
   step.ops.gated_rms_norm(step.stream, o, o, rows.z, norm.weight, norm.eps);
 }
 
-void GatedDeltaNet::mix_fused(Step& step, const Rows& rows, std::vector<cache::DeltaAppend>& appends,
-                              std::size_t layer) const {
+void GatedDeltaNet::mix_few(Step& step, const Rows& rows, std::vector<cache::DeltaAppend>& appends,
+                            std::size_t layer) const {
   std::vector<device::DeltaMixCall> calls;
   for (std::size_t g = 0; g < step.groups().size(); ++g) {
     const Packing::Range range = step.all().groups[g];
@@ -44,13 +44,13 @@ void GatedDeltaNet::mix_fused(Step& step, const Rows& rows, std::vector<cache::D
                      .z = part(rows.z, range)});
     appends[g].done = range.end - range.begin;
   }
-  step.ops.fused->delta_mix(step.stream, calls,
-                            {.conv = conv,
-                             .a_log = a_log,
-                             .dt_bias = dt_bias,
-                             .gain = norm.weight,
-                             .eps = norm.eps,
-                             .query_scale = query_scale()});
+  step.ops.delta_mix(step.stream, calls,
+                     {.conv = conv,
+                      .a_log = a_log,
+                      .dt_bias = dt_bias,
+                      .gain = norm.weight,
+                      .eps = norm.eps,
+                      .query_scale = query_scale()});
   cache::append_delta(step.ops, step.stream, appends);  // folds what became whole
 }
 
@@ -65,7 +65,7 @@ Tensor GatedDeltaNet::operator()(Step& step, const Normed& in, const Tensor& res
       .log_decay = log_decay,
       .qkv = step.floats(m.shape),
       .o = step.floats({count, static_cast<std::int64_t>(shape.value_heads * shape.value_dim)})};
-  bool few = step.ops.fused != nullptr;
+  bool few = true;
   std::vector<cache::DeltaAppend> appends;
   for (std::size_t g = 0; g < step.groups().size(); ++g) {
     const Packing::Range range = step.all().groups[g];
@@ -73,10 +73,10 @@ Tensor GatedDeltaNet::operator()(Step& step, const Normed& in, const Tensor& res
     const std::size_t length = range.end - range.begin;
     appends.push_back(
         {&cache, part(rows.o, range), part(rows.qkv, range), part(beta, range), part(log_decay, range)});
-    few = few && step.ops.fused->can_mix(length, shape.taps) && cache.fits_chunk(length);
+    few = few && step.ops.can_mix(length, shape.taps) && cache.fits_chunk(length);
   }
   if (few)
-    mix_fused(step, rows, appends, layer);
+    mix_few(step, rows, appends, layer);
   else
     mix(step, rows, appends, layer);
   return add_product(step, residual, out, rows.o);

@@ -38,8 +38,9 @@ struct GatedDeltaNet {
     Tensor o;          ///< [T, Hv*dv]
   };
   void mix(Step& step, const Rows& rows, std::vector<cache::DeltaAppend>& appends, std::size_t layer) const;
-  void mix_fused(Step& step, const Rows& rows, std::vector<cache::DeltaAppend>& appends,
-                 std::size_t layer) const;
+  /// The same in one go, for rows that stay in their chunk.
+  void mix_few(Step& step, const Rows& rows, std::vector<cache::DeltaAppend>& appends,
+               std::size_t layer) const;
   float query_scale() const;
 };
 

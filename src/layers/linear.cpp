@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "layers/linear.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace lanner::layers {
 
 Tensor Linear::operator()(Step& step, const Tensor& x) const { return project<1>(step, x, {this})[0]; }
+
+bool is_adapted(const Step& step, const Tensor& x, std::span<const Linear* const> linears) {
+  return std::ranges::any_of(step.adapted(x), [&](const Packing::Adapted& rows) {
+    return std::ranges::any_of(linears,
+                               [&](const Linear* linear) { return !linear->parts(*rows.adapters).empty(); });
+  });
+}
 
 void add_adapters(Step& step, const Tensor& x, std::span<const Tensor> outs,
                   std::span<const Linear* const> linears) {
@@ -18,9 +26,10 @@ void add_adapters(Step& step, const Tensor& x, std::span<const Tensor> outs,
 }
 
 void add_product(Step& step, const Tensor& out, const Tensor& residual, const Linear& w, const Tensor& x) {
-  if (step.ops.fused == nullptr) return step.ops.add(step.stream, out, residual, w(step, x));
-  const device::AddedProduct product{.out = out, .w = &w.weight(), .residual = residual};
-  step.ops.fused->linear(step.stream, {&product, 1}, {.x = x});
+  const Linear* const linear = &w;
+  if (is_adapted(step, x, {&linear, 1})) return step.ops.add(step.stream, out, residual, w(step, x));
+  const device::LinearCall call{.out = out, .w = &w.weight(), .residual = residual};
+  step.ops.linear(step.stream, {&call, 1}, {.x = x});
 }
 
 Tensor add_product(Step& step, const Tensor& residual, const Linear& w, const Tensor& x) {

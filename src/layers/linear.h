@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "device/fused_ops.h"
+#include "device/ops.h"
 #include "layers/rms_norm.h"
 #include "layers/step.h"
 
@@ -35,27 +35,38 @@ class Linear {
   std::optional<std::size_t> target_;
 };
 
+/// Whether adapters of rows of x change products with the weights of `linears`.
+bool is_adapted(const Step& step, const Tensor& x, std::span<const Linear* const> linears);
 /// Adds to products of x with the weights of `linears` what adapters of rows of x do.
 void add_adapters(Step& step, const Tensor& x, std::span<const Tensor> outs,
                   std::span<const Linear* const> linears);
 
-/// Products of one input with several weights, in one go. x [T, in] → [T, out] of each.
+/// Products of one input with several weights, in one go, without what adapters add. in [T, in] → [T, out] of
+/// each.
 template <std::size_t kCount>
-std::array<Tensor, kCount> project(Step& step, const Tensor& x,
-                                   const std::array<const Linear*, kCount>& linears) {
+std::array<Tensor, kCount> multiply(Step& step, const device::ProductInput& in,
+                                    const std::array<const Linear*, kCount>& linears) {
   std::array<Tensor, kCount> outs;
   std::array<device::LinearCall, kCount> calls;
   for (std::size_t i = 0; i < kCount; ++i) {
     const device::Matrix& w = linears[i]->weight();
-    outs[i] = step.floats({static_cast<std::int64_t>(x.rows()), static_cast<std::int64_t>(w.rows())});
-    calls[i] = {outs[i], &w};
+    outs[i] = step.floats({static_cast<std::int64_t>(in.x.rows()), static_cast<std::int64_t>(w.rows())});
+    calls[i] = {.out = outs[i], .w = &w};
   }
-  step.ops.linear(step.stream, calls, x);
+  step.ops.linear(step.stream, calls, in);
+  return outs;
+}
+
+/// The same with it. x [T, in] → [T, out] of each.
+template <std::size_t kCount>
+std::array<Tensor, kCount> project(Step& step, const Tensor& x,
+                                   const std::array<const Linear*, kCount>& linears) {
+  const std::array<Tensor, kCount> outs = multiply<kCount>(step, {.x = x}, linears);
   add_adapters(step, x, outs, linears);
   return outs;
 }
 
-/// norm(x) on its way into products; a device that can forms it there.
+/// norm(x) on its way into products, which form it.
 struct Normed {
   const RmsNorm& norm;
   const Tensor& x;  ///< [T, in]
@@ -67,19 +78,11 @@ struct Normed {
 template <std::size_t kCount>
 std::array<Tensor, kCount> project(Step& step, const Normed& in,
                                    const std::array<const Linear*, kCount>& linears) {
-  if (step.ops.fused == nullptr) return project(step, in.norm(step, in.x), linears);
-  std::array<Tensor, kCount> outs;
-  std::array<device::AddedProduct, kCount> products;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    const device::Matrix& w = linears[i]->weight();
-    outs[i] = step.floats({static_cast<std::int64_t>(in.x.rows()), static_cast<std::int64_t>(w.rows())});
-    products[i] = {.out = outs[i], .w = &w};
-  }
-  step.ops.fused->linear(step.stream, products, in.input());
-  return outs;
+  if (is_adapted(step, in.x, linears)) return project(step, in.norm(step, in.x), linears);
+  return multiply(step, in.input(), linears);
 }
 
-/// out = residual + w x; out may be residual.
+/// out = residual + w x; out is not residual.
 void add_product(Step& step, const Tensor& out, const Tensor& residual, const Linear& w, const Tensor& x);
 /// residual + w x
 Tensor add_product(Step& step, const Tensor& residual, const Linear& w, const Tensor& x);

@@ -45,19 +45,19 @@ Experts Experts::joined_by(const FeedForward& shared) const {
   return all;
 }
 
-void Experts::run_fused(Step& step, const Tensor& out, const Normed& in, const Routed& routed) const {
-  step.ops.fused->routed_experts(step.stream, step.arena,
-                                 {.out = out,
-                                  .residual = routed.residual,
-                                  .in = in.input(),
-                                  .logits = routed.logits,
-                                  .expert_scale = routed.expert_scale,
-                                  .shared_gate = routed.shared_gate,
-                                  .k = routed.k,
-                                  .gate = gate,
-                                  .up = up,
-                                  .down = down,
-                                  .activation = activation});
+void Experts::run_routed(Step& step, const Tensor& out, const Normed& in, const Routed& routed) const {
+  step.ops.routed_experts(step.stream, step.arena,
+                          {.out = out,
+                           .residual = routed.residual,
+                           .in = in.input(),
+                           .logits = routed.logits,
+                           .expert_scale = routed.expert_scale,
+                           .shared_gate = routed.shared_gate,
+                           .k = routed.k,
+                           .gate = gate,
+                           .up = up,
+                           .down = down,
+                           .activation = activation});
 }
 
 }  // namespace lanner::layers

@@ -38,7 +38,7 @@ struct Experts {
   /// [T, D]
   Tensor operator()(Step& step, const Tensor& x, const Routing& routing) const;
 
-  /// The same of a device with fused operations: for norm(x), routed by logits [T, E]; see
+  /// The same of a device that routes in one go with it: for norm(x), routed by logits [T, E]; see
   /// device::RoutedExpertsCall.
   struct Routed {
     Tensor logits;
@@ -47,7 +47,7 @@ struct Experts {
     Tensor shared_gate = {};
     Tensor residual = {};
   };
-  void run_fused(Step& step, const Tensor& out, const Normed& in, const Routed& routed) const;
+  void run_routed(Step& step, const Tensor& out, const Normed& in, const Routed& routed) const;
 };
 
 }  // namespace lanner::layers

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "layers/rms_norm.h"
 
-#include "device/fused_ops.h"
-
 namespace lanner::layers {
 
 Tensor RmsNorm::operator()(Step& step, const Tensor& x) const {
@@ -13,10 +11,7 @@ Tensor RmsNorm::operator()(Step& step, const Tensor& x) const {
 
 void add_normed(Step& step, const Tensor& out, const Tensor& x, const RmsNorm& norm, const Tensor& y,
                 float factor) {
-  if (step.ops.fused != nullptr)
-    return step.ops.fused->add_norm(step.stream, out, x, y, norm.weight, norm.eps, factor);
-  step.ops.add(step.stream, out, x, norm(step, y));
-  if (factor != 1) step.ops.scale(step.stream, out, out, factor);
+  step.ops.add_norm(step.stream, out, x, y, norm.weight, norm.eps, factor);
 }
 
 }  // namespace lanner::layers

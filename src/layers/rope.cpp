@@ -30,11 +30,6 @@ RopeTables Rope::tables(Step& step, const Packing& rows) const {
   return tables;
 }
 
-void Rope::rotate(Step& step, const Tensor& x, const RopeTables& tables) const {
-  if (shape_.frequencies == 0) return;
-  step.ops.rope(step.stream, x, tables.cos, tables.sin, shape_);
-}
-
 std::vector<float> inverse_frequencies(double theta, std::size_t count, std::size_t denominator) {
   std::vector<float> frequencies(count);
   for (std::size_t j = 0; j < count; ++j) {

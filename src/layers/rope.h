@@ -33,8 +33,6 @@ class Rope {
 
   /// Angles position * inverse frequency in float, as the reference computes them.
   RopeTables tables(Step& step, const Packing& rows) const;
-  /// Rotates x [T, heads, head_dim] in place.
-  void rotate(Step& step, const Tensor& x, const RopeTables& tables) const;
   const device::RopeShape& shape() const { return shape_; }
 
  private:

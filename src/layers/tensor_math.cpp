@@ -21,12 +21,6 @@ Tensor gelu_mul(Step& step, const Tensor& gate, const Tensor& up) {
   return out;
 }
 
-Tensor sigmoid_mul(Step& step, const Tensor& x, const Tensor& gate) {
-  const Tensor out = step.floats(x.shape);
-  step.ops.sigmoid_mul(step.stream, out, x, gate);
-  return out;
-}
-
 Tensor softcap(Step& step, const Tensor& x, float cap) {
   const Tensor out = step.floats(x.shape);
   step.ops.softcap(step.stream, out, x, cap);

@@ -14,8 +14,6 @@ Tensor add(Step& step, const Tensor& a, const Tensor& b);
 Tensor scale(Step& step, const Tensor& x, float factor);
 /// gelu_tanh(gate) * up
 Tensor gelu_mul(Step& step, const Tensor& gate, const Tensor& up);
-/// x * sigmoid(gate); gate may have another shape of equal count
-Tensor sigmoid_mul(Step& step, const Tensor& x, const Tensor& gate);
 /// cap * tanh(x / cap)
 Tensor softcap(Step& step, const Tensor& x, float cap);
 

@@ -46,8 +46,8 @@ class WeightLoader {
 
   /// True when the text model has a tensor of this canonical name ("layers.0.mlp.experts.gate_up_proj").
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// True when the target computes layers with fused operations.
-  bool fuses() const { return target_.ops.fused != nullptr; }
+  /// True when the target routes and runs experts in one go.
+  bool routes_experts() const { return target_.ops.routed_experts != nullptr; }
   /// The raw tensor, or nullptr. Does not count as use.
   const io::TensorEntry* find(std::string_view name) const;
 

@@ -129,12 +129,13 @@ TEST_CASE("forks that end a chunk in one operation never write over the state th
   const RecurrentSpec spec{.taps = 4, .key_heads = 1, .value_heads = 2, .key_dim = 8, .value_dim = 8};
   static std::size_t folds = 0;
   device::Ops ops = device::cpu_ops(Isa::kReference);
-  ops.delta_fold = [](device::Stream& stream, std::span<const device::DeltaFoldCall> calls) {
-    for (const device::DeltaFoldCall& call : calls)
-      for (const device::DeltaFoldCall& other : calls)
+  ops.delta_net = [](device::Stream& stream, std::span<const device::DeltaNetCall> calls) {
+    for (const device::DeltaNetCall& call : calls) {
+      for (const device::DeltaNetCall& other : calls)
         CHECK((&call == &other || call.next_state != other.state));
-    folds += calls.size();
-    device::cpu_ops(Isa::kReference).delta_fold(stream, calls);
+      folds += call.next_state != nullptr ? 1U : 0U;
+    }
+    device::cpu_ops(Isa::kReference).delta_net(stream, calls);
   };
   device::Stream stream(device::cpu_kernels(Isa::kReference), 1);
   Arena arena;

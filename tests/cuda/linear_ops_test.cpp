@@ -7,7 +7,7 @@
 
 #include "core/float_convert.h"
 #include "cuda/device_pair.h"
-#include "device/fused_ops.h"
+#include "device/ops.h"
 
 namespace lanner::test {
 namespace {
@@ -113,8 +113,8 @@ TEST_CASE("cuda: products of every format agree with the reference at any number
       const auto out = pair.empty({rows, 72});
       const LinearCall host{out.host, &w.host()};
       const LinearCall cuda{out.cuda, &w.cuda()};
-      pair.reference().linear(pair.reference_stream(), {&host, 1}, x.host);
-      pair.cuda().linear(pair.stream(), {&cuda, 1}, x.cuda);
+      pair.reference().linear(pair.reference_stream(), {&host, 1}, {.x = x.host});
+      pair.cuda().linear(pair.stream(), {&cuda, 1}, {.x = x.cuda});
       CHECK(pair.error(out) <= tolerance(columns));
     }
 }
@@ -134,8 +134,8 @@ TEST_CASE("cuda: products in half precision agree with the reference to what 11 
       const auto out = pair.empty({rows, 72});
       const LinearCall host{out.host, &w.host()};
       const LinearCall cuda{out.cuda, &w.cuda()};
-      pair.reference().linear(pair.reference_stream(), {&host, 1}, x.host);
-      pair.cuda().linear(pair.stream(), {&cuda, 1}, x.cuda);
+      pair.reference().linear(pair.reference_stream(), {&host, 1}, {.x = x.host});
+      pair.cuda().linear(pair.stream(), {&cuda, 1}, {.x = x.cuda});
       CHECK(pair.error(out) <= kHalfTolerance);
     }
 }
@@ -160,19 +160,18 @@ TEST_CASE("cuda: a norm before a product and a sum behind it come out the same i
         const auto out = pair.empty({rows, 80});
         pair.reference().rms_norm(pair.reference_stream(), normed.host, x.host, gain.host, 1e-6F);
         const LinearCall host{out.host, &w.host()};
-        pair.reference().linear(pair.reference_stream(), {&host, 1}, normed.host);
+        pair.reference().linear(pair.reference_stream(), {&host, 1}, {.x = normed.host});
         pair.reference().add(pair.reference_stream(), out.host, out.host, residual.host);
         const device::ProductInput in{.x = x.cuda, .norm = true, .gain = gain.cuda, .eps = 1e-6F};
-        const device::AddedProduct product{.out = out.cuda, .w = &w.cuda(), .residual = residual.cuda};
-        pair.cuda().fused->linear(pair.stream(), {&product, 1}, in);
+        const LinearCall product{.out = out.cuda, .w = &w.cuda(), .residual = residual.cuda};
+        pair.cuda().linear(pair.stream(), {&product, 1}, in);
         const double allowed = compute == device::Compute::kHalf && w.cuda().tiled() != nullptr
                                    ? kHalfTolerance
                                    : 2 * tolerance(640);
         CHECK(pair.error(out) <= allowed);
-        pair.reference().gated_linear(pair.reference_stream(), out.host, w.host(), up.host(), normed.host,
-                                      GatedActivation::kSilu);
-        pair.cuda().fused->gated_linear(pair.stream(), out.cuda, w.cuda(), up.cuda(), in,
-                                        GatedActivation::kSilu);
+        pair.reference().gated_linear(pair.reference_stream(), out.host, w.host(), up.host(),
+                                      {.x = normed.host}, GatedActivation::kSilu);
+        pair.cuda().gated_linear(pair.stream(), out.cuda, w.cuda(), up.cuda(), in, GatedActivation::kSilu);
         CHECK(pair.error(out) <= 16 * allowed);
       }
 }
@@ -192,13 +191,13 @@ TEST_CASE("cuda: a row's product has the same bits alone and among any number of
         const auto x = pair.twin({300, columns}, 5);
         const auto whole = pair.empty({300, 200});
         const LinearCall all{whole.cuda, &w.cuda()};
-        pair.cuda().linear(pair.stream(), {&all, 1}, x.cuda);
+        pair.cuda().linear(pair.stream(), {&all, 1}, {.x = x.cuda});
         const auto want = pair.result(whole.cuda);
         for (std::int64_t rows : {1, 2, 8, 13, 31, 64, 65, 129}) {
           CAPTURE(rows);
           const auto part = pair.empty({rows, 200});
           const LinearCall call{part.cuda, &w.cuda()};
-          pair.cuda().linear(pair.stream(), {&call, 1}, x.cuda.slice(100, 100 + rows));
+          pair.cuda().linear(pair.stream(), {&call, 1}, {.x = x.cuda.slice(100, 100 + rows)});
           const auto got = pair.result(part.cuda);
           CHECK(std::equal(got.begin(), got.end(), want.begin() + 100 * 200));
         }
@@ -216,8 +215,8 @@ TEST_CASE("cuda: large and tiny inputs keep their precision") {
     const auto out = pair.empty({2, 64});
     const LinearCall host{out.host, &w.host()};
     const LinearCall cuda{out.cuda, &w.cuda()};
-    pair.reference().linear(pair.reference_stream(), {&host, 1}, x.host);
-    pair.cuda().linear(pair.stream(), {&cuda, 1}, x.cuda);
+    pair.reference().linear(pair.reference_stream(), {&host, 1}, {.x = x.host});
+    pair.cuda().linear(pair.stream(), {&cuda, 1}, {.x = x.cuda});
     CHECK(pair.error(out) <= tolerance(256) * (factor < 1e-10F ? 1e30 : 1));
     if (factor < 1e-10F) {
       const auto got = pair.result(out.cuda);
@@ -243,17 +242,17 @@ TEST_CASE("cuda: gated products, several products at once and look-ups agree wit
       pair.upload(x);
       const auto out = pair.empty({rows, 80});
       for (GatedActivation kind : {GatedActivation::kGeluTanh, GatedActivation::kSilu}) {
-        pair.reference().gated_linear(pair.reference_stream(), out.host, gate.host(), up.host(), x.host,
-                                      kind);
-        pair.cuda().gated_linear(pair.stream(), out.cuda, gate.cuda(), up.cuda(), x.cuda, kind);
+        pair.reference().gated_linear(pair.reference_stream(), out.host, gate.host(), up.host(),
+                                      {.x = x.host}, kind);
+        pair.cuda().gated_linear(pair.stream(), out.cuda, gate.cuda(), up.cuda(), {.x = x.cuda}, kind);
         CHECK(pair.error(out) <= 16 * tolerance(256));
       }
       const auto first = pair.empty({rows, 80});
       const auto second = pair.empty({rows, 80});
       const LinearCall host[] = {{first.host, &gate.host()}, {second.host, &up.host()}};
       const LinearCall cuda[] = {{first.cuda, &gate.cuda()}, {second.cuda, &up.cuda()}};
-      pair.reference().linear(pair.reference_stream(), std::span<const LinearCall>(host), x.host);
-      pair.cuda().linear(pair.stream(), std::span<const LinearCall>(cuda), x.cuda);
+      pair.reference().linear(pair.reference_stream(), std::span<const LinearCall>(host), {.x = x.host});
+      pair.cuda().linear(pair.stream(), std::span<const LinearCall>(cuda), {.x = x.cuda});
       CHECK(pair.error(first) <= tolerance(256));
       CHECK(pair.error(second) <= tolerance(256));
       const std::vector<TokenId> ids = {0, 79, 17, 8, 7};
@@ -333,8 +332,9 @@ TEST_CASE("cuda: rows of wide matrices have the same bits alone and together, wi
       const auto plain = pair.empty({rows, kOutputs});
       const auto gated = pair.empty({rows, kOutputs});
       const LinearCall call{plain.cuda, &gate.cuda()};
-      pair.cuda().linear(pair.stream(), {&call, 1}, in);
-      pair.cuda().gated_linear(pair.stream(), gated.cuda, gate.cuda(), up.cuda(), in, GatedActivation::kSilu);
+      pair.cuda().linear(pair.stream(), {&call, 1}, {.x = in});
+      pair.cuda().gated_linear(pair.stream(), gated.cuda, gate.cuda(), up.cuda(), {.x = in},
+                               GatedActivation::kSilu);
       auto values = pair.result(plain.cuda.slice(0, 1));
       const auto more = pair.result(gated.cuda.slice(0, 1));
       values.insert(values.end(), more.begin(), more.end());
@@ -396,7 +396,7 @@ TEST_CASE("cuda: normed rows through routed experts and a shared one: as the ref
       const auto residual = pair.twin({kRows, kHidden}, 81);
       const auto run = [&](std::int64_t rows) {
         const auto out = pair.empty({rows, kHidden});
-        pair.cuda().fused->routed_experts(
+        pair.cuda().routed_experts(
             pair.stream(), pair.arena(),
             {.out = out.cuda,
              .residual = residual.cuda.slice(0, rows),
@@ -431,9 +431,10 @@ TEST_CASE("cuda: normed rows through routed experts and a shared one: as the ref
                    .down = std::span(w.host[2]).first(kExperts)});
       const Tensor inner = arena.floats({kRows, 128});
       const Tensor own = arena.floats(x.host.shape);
-      ops.gated_linear(stream, inner, w.host[0].back(), w.host[1].back(), normed, GatedActivation::kSilu);
+      ops.gated_linear(stream, inner, w.host[0].back(), w.host[1].back(), {.x = normed},
+                       GatedActivation::kSilu);
       const LinearCall down{own, &w.host[2].back()};
-      ops.linear(stream, {&down, 1}, inner);
+      ops.linear(stream, {&down, 1}, {.x = inner});
       ops.gate_rows(stream, own, own, shared.host);
       ops.add(stream, whole.host, whole.host, own);
       ops.add(stream, whole.host, whole.host, residual.host);

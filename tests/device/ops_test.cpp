@@ -40,7 +40,7 @@ TEST_CASE("operations refuse operands whose shapes do not fit, in every build") 
   const auto weights = random_normal(32, 1);
   const Matrix w(dense(weights, 4, 8), nullptr, ops.isa);
   const LinearCall wrong{tensor(values, {4, 5}), &w};
-  CHECK_THROWS_AS(ops.linear(stream, {&wrong, 1}, a), Error);
+  CHECK_THROWS_AS(ops.linear(stream, {&wrong, 1}, {.x = a}), Error);
 }
 
 TEST_CASE("a token id outside the table is refused and named") {

@@ -3,48 +3,17 @@
 
 #include <vector>
 
+#include "device/affine_weight.h"
 #include "device/ops.h"
 #include "random.h"
 
 namespace lanner::device {
 namespace {
 
-using test::random_bytes;
+using test::AffineWeight;
 using test::random_normal;
 
-constexpr std::size_t kColumns = 256;
-
-/// A random affine matrix; keeps its memory.
-struct Affine {
-  std::vector<std::uint8_t> codes;
-  std::vector<std::uint16_t> scales;
-  std::vector<std::uint16_t> biases;
-  kernels::WeightView view;
-
-  Affine(std::size_t rows, int bits, int group, std::uint64_t seed)
-      : codes(random_bytes(rows * kColumns * static_cast<std::size_t>(bits) / 8, seed)),
-        scales(rows * kColumns / static_cast<std::size_t>(group)),
-        biases(scales.size()),
-        view{.spec = {kernels::WeightFormat::kAffine, DType::kBF16, bits, group},
-             .rows = rows,
-             .columns = kColumns,
-             .data = codes.data(),
-             .scales = scales.data(),
-             .biases = biases.data()} {
-    for (std::size_t i = 0; i < scales.size(); ++i) {
-      scales[i] = static_cast<std::uint16_t>(0x3c00 + codes[i % codes.size()]);
-      biases[i] = static_cast<std::uint16_t>(0xbd00 + codes[(i + 7) % codes.size()]);
-    }
-  }
-  Affine(const Affine&) = delete;
-  Affine& operator=(const Affine&) = delete;
-
-  Matrix matrix(Isa isa, ThreadPool& pool) const {
-    Matrix matrix(view, nullptr, isa);
-    matrix.pack(isa, pool);
-    return matrix;
-  }
-};
+constexpr std::size_t kColumns = AffineWeight::kColumns;
 
 Tensor tensor(std::vector<float>& values, std::size_t rows) {
   return {values.data(),
@@ -56,9 +25,9 @@ Tensor tensor(std::vector<float>& values, std::size_t rows) {
 }  // namespace
 
 TEST_CASE("products of one input, packed and not, give each row the same bits with any rows and threads") {
-  const Affine a(45, 4, 64, 1);
-  const Affine b(16, 5, 32, 2);
-  const Affine c(130, 8, 128, 3);
+  const AffineWeight a(45, 4, 64, 1);
+  const AffineWeight b(16, 5, 32, 2);
+  const AffineWeight c(130, 8, 128, 3);
   const auto plain = random_normal(21 * kColumns, 4);
   const kernels::WeightView dense{.spec = {kernels::WeightFormat::kDense, DType::kF32, 32, 0},
                                   .rows = 21,
@@ -80,10 +49,10 @@ TEST_CASE("products of one input, packed and not, give each row the same bits wi
         for (std::size_t i = 0; i < matrices.size(); ++i)
           calls.push_back({tensor(outs[i], rows), &matrices[i]});
         ops.linear(stream, calls,
-                   {x.data() + begin * kColumns,
-                    DType::kF32,
-                    {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(kColumns)},
-                    DeviceKind::kCpu});
+                   {.x = {x.data() + begin * kColumns,
+                          DType::kF32,
+                          {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(kColumns)},
+                          DeviceKind::kCpu}});
         return outs;
       };
       if (first.empty()) first = run(0, 64);
@@ -102,8 +71,8 @@ TEST_CASE("products of one input, packed and not, give each row the same bits wi
 }
 
 TEST_CASE("a fused gate and up equals its parts bit for bit") {
-  const Affine gate_weight(150, 4, 64, 6);
-  const Affine up_weight(150, 6, 32, 7);
+  const AffineWeight gate_weight(150, 4, 64, 6);
+  const AffineWeight up_weight(150, 6, 32, 7);
   auto x = random_normal(9 * kColumns, 8);
   for (Isa isa : supported_isas())
     for (std::size_t rows : {1U, 4U, 9U}) {
@@ -121,9 +90,9 @@ TEST_CASE("a fused gate and up equals its parts bit for bit") {
       std::vector<float> u(rows * 150);
       std::vector<float> fused(rows * 150);
       const std::vector<LinearCall> calls = {{tensor(g, rows), &gate}, {tensor(u, rows), &up}};
-      ops.linear(stream, calls, in);
+      ops.linear(stream, calls, {.x = in});
       ops.gated_activation(stream, tensor(g, rows), tensor(g, rows), tensor(u, rows), GatedActivation::kSilu);
-      ops.gated_linear(stream, tensor(fused, rows), gate, up, in, GatedActivation::kSilu);
+      ops.gated_linear(stream, tensor(fused, rows), gate, up, {.x = in}, GatedActivation::kSilu);
       CHECK(fused == g);
     }
 }

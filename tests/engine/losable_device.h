@@ -34,9 +34,10 @@ class LosableDevice {
   static int openings() { return openings_; }
 
  private:
-  static void linear(device::Stream& stream, std::span<const device::LinearCall> calls, const Tensor& x) {
+  static void linear(device::Stream& stream, std::span<const device::LinearCall> calls,
+                     const device::ProductInput& in) {
     if (lost_) throw Error(ErrorKind::kInternal, "the device fell off the bus");
-    product_(stream, calls, x);
+    product_(stream, calls, in);
   }
 
   static inline std::atomic<bool> lost_ = false;

@@ -23,24 +23,14 @@ Attention::Projections Attention::project_inputs(Step& step, const layers::Norme
 }
 
 Tensor Attention::queries(Step& step, const Projections& raw, const layers::RopeTables& tables) const {
-  if (step.ops.fused != nullptr) {
-    layers::HeadNorms norms{.q = q_norm};
-    if (own) {
-      norms.k = &own->k_norm;
-      norms.v = &own->v_norm;
-    }
-    return layers::prepare_heads(
-        step, layer, {.q = raw.q, .query_width = head_dim, .q_heads = heads, .k = raw.k, .v = raw.v}, norms,
-        *rope, tables);
-  }
-  const Tensor q = q_norm(step, split_heads(raw.q, heads));
-  rope->rotate(step, q, tables);
+  layers::HeadNorms norms{.q = q_norm};
   if (own) {
-    const Tensor k = own->k_norm(step, raw.k);
-    rope->rotate(step, k, tables);
-    layers::append_kv(step, layer, k, own->v_norm(step, raw.v));
+    norms.k = &own->k_norm;
+    norms.v = &own->v_norm;
   }
-  return q;
+  return layers::prepare_heads(
+      step, layer, {.q = raw.q, .query_width = head_dim, .q_heads = heads, .k = raw.k, .v = raw.v}, norms,
+      *rope, tables);
 }
 
 Tensor Attention::operator()(Step& step, const Packing& rows, const layers::Normed& in,
@@ -57,10 +47,10 @@ Tensor DenseFfn::operator()(Step& step, const Tensor& h) const {
 Tensor MoeFfn::operator()(Step& step, const Tensor& h) const {
   const Tensor dense = post_norm_dense(step, mlp(step, layers::Normed{pre_norm, h}));
   const Tensor logits = layers::project<1>(step, layers::Normed{router_norm, h}, {&router_proj})[0];
-  if (step.ops.fused != nullptr) {
+  if (step.ops.routed_experts != nullptr) {
     const Tensor routed = step.floats(h.shape);
-    experts.run_fused(step, routed, layers::Normed{pre_norm_experts, h},
-                      {.logits = logits, .k = top_k, .expert_scale = expert_scale});
+    experts.run_routed(step, routed, layers::Normed{pre_norm_experts, h},
+                       {.logits = logits, .k = top_k, .expert_scale = expert_scale});
     layers::add_normed(step, dense, dense, post_norm_experts, routed);
     return dense;
   }

@@ -13,20 +13,6 @@ using layers::add;
 using layers::join_heads;
 using layers::split_heads;
 
-struct QueryAndGate {
-  Tensor query;  ///< [rows, Hq, D]
-  Tensor gate;   ///< [rows, Hq, D]
-};
-
-/// u [rows, Hq * 2D] holds each head's query beside its gate.
-QueryAndGate split_query_gate(Step& step, const Tensor& u, std::size_t heads, std::size_t head_dim) {
-  const Shape shape{u.shape[0], static_cast<std::int64_t>(heads), static_cast<std::int64_t>(head_dim)};
-  const QueryAndGate parts{step.floats(shape), step.floats(shape)};
-  const Tensor pairs = u.reshaped({2 * u.shape[0] * shape[1], shape[2]});
-  step.ops.split_pairs(step.stream, parts.query, parts.gate, pairs);
-  return parts;
-}
-
 /// y[t] * sigmoid(gate[t]), gate [rows, 1]
 Tensor gate_rows(Step& step, const Tensor& y, const Tensor& gate) {
   const Tensor out = step.floats(y.shape);
@@ -42,36 +28,26 @@ Tensor GatedAttention::operator()(Step& step, const layers::Normed& in, const Te
   const Tensor k = split_heads(keys, kv_heads);
   const Tensor v = split_heads(values, kv_heads);
   const float scale = 1.0F / std::sqrt(static_cast<float>(head_dim));
-  if (step.ops.fused != nullptr) {
-    const Tensor q = layers::prepare_heads(
-        step, layer, {.q = query_gate, .query_width = 2 * head_dim, .q_heads = heads, .k = k, .v = v},
-        {.q = q_norm, .k = &k_norm}, *rope, tables);
-    const float* gate = static_cast<const float*>(query_gate.data) + head_dim;
-    const Tensor o = layers::attend_gated(step, layer, step.all(), q, scale, gate, 2 * head_dim);
-    return layers::add_product(step, residual, o_proj, join_heads(o));
-  }
-  const QueryAndGate u = split_query_gate(step, query_gate, heads, head_dim);
-  const Tensor q = q_norm(step, u.query);
-  const Tensor normed_k = k_norm(step, k);
-  rope->rotate(step, q, tables);
-  rope->rotate(step, normed_k, tables);
-  layers::append_kv(step, layer, normed_k, v);
-  const Tensor o = layers::attend(step, layer, step.all(), q, scale);
-  return layers::add_product(step, residual, o_proj, join_heads(layers::sigmoid_mul(step, o, u.gate)));
+  const Tensor q = layers::prepare_heads(
+      step, layer, {.q = query_gate, .query_width = 2 * head_dim, .q_heads = heads, .k = k, .v = v},
+      {.q = q_norm, .k = &k_norm}, *rope, tables);
+  const float* gate = static_cast<const float*>(query_gate.data) + head_dim;
+  const Tensor o = layers::attend_gated(step, layer, step.all(), q, scale, gate, 2 * head_dim);
+  return layers::add_product(step, residual, o_proj, join_heads(o));
 }
 
-void MoeFfn::add_fused(Step& step, const Tensor& out, const Tensor& residual,
-                       const layers::Normed& in) const {
+void MoeFfn::add_routed(Step& step, const Tensor& out, const Tensor& residual,
+                        const layers::Normed& in) const {
   const auto [logits, gate] = layers::project<2>(step, in, {&router, &shared_gate});
   if (!with_shared.gate.empty())
-    return with_shared.run_fused(step, out, in,
-                                 {.logits = logits, .k = top_k, .shared_gate = gate, .residual = residual});
-  experts.run_fused(step, out, in, {.logits = logits, .k = top_k, .residual = residual});
+    return with_shared.run_routed(step, out, in,
+                                  {.logits = logits, .k = top_k, .shared_gate = gate, .residual = residual});
+  experts.run_routed(step, out, in, {.logits = logits, .k = top_k, .residual = residual});
   step.ops.add(step.stream, out, out, gate_rows(step, shared(step, in), gate));
 }
 
 void MoeFfn::add_to(Step& step, const Tensor& out, const Tensor& residual, const layers::Normed& in) const {
-  if (step.ops.fused != nullptr) return add_fused(step, out, residual, in);
+  if (step.ops.routed_experts != nullptr) return add_routed(step, out, residual, in);
   const Tensor x = in.norm(step, in.x);
   const layers::Routing routing = layers::route(step, router(step, x), top_k);
   const Tensor routed = experts(step, x, routing);

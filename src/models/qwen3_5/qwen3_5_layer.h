@@ -44,14 +44,15 @@ struct MoeFfn {
   layers::Experts experts;
   layers::FeedForward shared;
   Linear shared_gate;  ///< [1, H]
-  /// Of devices with fused operations, where the shared expert is like the others: all of them; else none.
+  /// Of devices that route and run experts in one go, where the shared expert is like the others: all of
+  /// them; else none.
   layers::Experts with_shared = {};
 
   /// out = residual + the experts' output for norm(x)
   void add_to(Step& step, const Tensor& out, const Tensor& residual, const layers::Normed& in) const;
 
  private:
-  void add_fused(Step& step, const Tensor& out, const Tensor& residual, const layers::Normed& in) const;
+  void add_routed(Step& step, const Tensor& out, const Tensor& residual, const layers::Normed& in) const;
 };
 
 /// One decoder layer. Source: Qwen3_5DecoderLayer.forward, transformers 5.17.

@@ -106,7 +106,7 @@ class LayerWeights {
         .shared = feed_forward("mlp.shared_expert", moe.shared_intermediate_size,
                                "shared_expert_intermediate_size in config.json"),
         .shared_gate = linear("mlp.shared_expert_gate", 1, config_.hidden_size, kHidden)};
-    if (loader_.fuses()) ffn.with_shared = ffn.experts.joined_by(ffn.shared);
+    if (loader_.routes_experts()) ffn.with_shared = ffn.experts.joined_by(ffn.shared);
     return ffn;
   }
 
