@@ -70,7 +70,8 @@ void refuse_not_a_number() {
 }
 
 void refuse_nothing_left() {
-  throw Error(ErrorKind::kInvalidArgument, "no token is left to choose: every one is banned");
+  throw Error(ErrorKind::kInvalidArgument,
+              "no token is left to choose: every one is banned, or not what the answer must look like");
 }
 
 TokenId argmax(std::span<const float> logits) {

@@ -139,9 +139,7 @@ void Sequence::decide(const device::SampleResult& chosen) {
   if (!forced_.empty()) {
     forced_.erase(forced_.begin());
   } else if (chosen.none_left) {
-    // Complete, and the ends it allows are banned: nothing can follow.
-    if (is_constrained()) return end(FinishReason::kStop);
-    refuse_nothing_left();
+    return end_without_choice();
   }
   std::optional<LogprobEntry> entry;
   if (request().top_logprobs) entry = logprob_entry(chosen);
@@ -163,13 +161,24 @@ void Sequence::decide(std::span<float> logits) {
   } else if (!is_constrained() || mask(logits)) {
     id = sampler_.pick(logits, history);
   }
-  // Complete, and the ends it allows are banned: nothing can follow.
-  if (!id) return end(FinishReason::kStop);
+  if (!id) return end_without_choice();
   std::optional<LogprobEntry> entry;
   if (request().top_logprobs) entry = logprob_entry(adjusted, *id, *request().top_logprobs);
   take(*id, std::move(entry));
   // Log-probabilities of forced tokens need their logits, so they wait for their rows.
   if (!request().top_logprobs) take_forced();
+}
+
+void Sequence::end_without_choice() {
+  const auto allowed = [&](TokenId id) {
+    const auto at = static_cast<std::size_t>(id);
+    return at / 64 < mask_.size() && (mask_[at / 64] >> (at % 64) & 1U) != 0;
+  };
+  // Complete, and the ends it allows are banned: nothing can follow. Otherwise the request banned what its
+  // own constraint asks for.
+  if (is_constrained() && std::ranges::any_of(model_.loaded.defaults().stop_ids, allowed))
+    return end(FinishReason::kStop);
+  refuse_nothing_left();
 }
 
 void Sequence::take_forced() {

@@ -115,6 +115,8 @@ class Sequence {
   void constrain();
   void fill_mask(std::size_t columns);
   bool mask(std::span<float> logits);
+  /// When no token is left: the answer's end where its constraint allows one, else Error kInvalidArgument.
+  void end_without_choice();
   bool is_constrained() const { return constraint_ != nullptr && !text_.in_reasoning(); }
   std::vector<TokenId> banned_after(std::size_t generated) const;
   bool is_stop(TokenId id) const;

@@ -8,6 +8,30 @@
 
 namespace lanner::server {
 
+namespace {
+
+/// Likelihoods up to here belong to the content before.
+void close_block(AnswerChoice& choice) {
+  if (!choice.blocks.empty() && choice.blocks.back().kind == AnswerBlock::Kind::kContent)
+    choice.blocks.back().logprobs_end = choice.logprobs.size();
+}
+
+AnswerBlock& begin_block(AnswerChoice& choice, AnswerBlock::Kind kind) {
+  close_block(choice);
+  std::size_t listed = 0;
+  for (const AnswerBlock& before : choice.blocks) listed = std::max(listed, before.logprobs_end);
+  choice.blocks.push_back({.kind = kind, .logprobs_begin = listed});
+  return choice.blocks.back();
+}
+
+/// The last block, when it is of this kind, else a new one.
+AnswerBlock& block(AnswerChoice& choice, AnswerBlock::Kind kind) {
+  if (!choice.blocks.empty() && choice.blocks.back().kind == kind) return choice.blocks.back();
+  return begin_block(choice, kind);
+}
+
+}  // namespace
+
 std::size_t AnswerChoice::complete_calls() const {
   return static_cast<std::size_t>(std::ranges::count_if(calls, &AnswerCall::complete));
 }
@@ -15,6 +39,11 @@ std::size_t AnswerChoice::complete_calls() const {
 const char* AnswerChoice::finish_reason() const {
   if (end->reason == engine::FinishReason::kLength) return "length";
   return complete_calls() > 0 ? "tool_calls" : "stop";
+}
+
+void count_over_prompts(engine::Event& event, std::size_t first) {
+  if (auto* token = std::get_if<engine::TokenEvent>(&event)) token->choice += first;
+  if (auto* end = std::get_if<engine::ChoiceEnd>(&event)) end->choice += first;
 }
 
 Answer::Answer(AnswerFacts facts)
@@ -32,11 +61,13 @@ void Answer::add_text(AnswerChoice& choice, std::size_t index, const text::Outpu
   switch (event.kind) {
     case Kind::kReasoning:
       choice.reasoning += event.text;
+      if (!facts_.exclude_reasoning) block(choice, AnswerBlock::Kind::kReasoning).text += event.text;
       break;
     case Kind::kContent:
-      choice.content += event.text;
+      add_content(choice, event.text);
       break;
     case Kind::kToolStart:
+      begin_block(choice, AnswerBlock::Kind::kCall).call = choice.calls.size();
       choice.calls.push_back(
           {seeded_id("call_", facts_.seed, index, event.call), event.text, std::string(), false});
       break;
@@ -47,9 +78,20 @@ void Answer::add_text(AnswerChoice& choice, std::size_t index, const text::Outpu
       if (!choice.calls.empty()) choice.calls.back().complete = true;
       break;
     case Kind::kToolBroken:
-      choice.content += event.text;
+      // A stream has shown the call, and what was sent stays sent.
+      if (facts_.delivery == Delivery::kStream) break;
+      if (!choice.blocks.empty() && choice.blocks.back().kind == AnswerBlock::Kind::kCall)
+        choice.blocks.pop_back();
+      add_content(choice, event.text);
       break;
   }
+}
+
+void Answer::add_content(AnswerChoice& choice, const std::string& text) {
+  choice.content += text;
+  AnswerBlock& shown = block(choice, AnswerBlock::Kind::kContent);
+  shown.text += text;
+  shown.logprobs_end = choice.logprobs.size();
 }
 
 bool Answer::lists(const engine::TokenEvent& event) const {
@@ -66,7 +108,8 @@ void Answer::add(const engine::Event& event, std::size_t prompt) {
     AnswerChoice& choice = at(end->choice);
     for (const text::OutputEvent& part : end->text) add_text(choice, end->choice, part);
     choice.end = *end;
-    if (facts_.include_stop && end->stop_string) choice.content += *end->stop_string;
+    if (facts_.include_stop && end->stop_string) add_content(choice, *end->stop_string);
+    close_block(choice);
   } else if (const auto* progress = std::get_if<engine::PromptProgress>(&event)) {
     cached_[prompt] = progress->cached;
   } else if (const auto* scores = std::get_if<engine::PromptLogprobs>(&event)) {

@@ -24,6 +24,7 @@ struct AnswerFacts {
   bool include_stop = false;
   bool log_all_tokens = false;
   bool exclude_reasoning = false;
+  Delivery delivery = Delivery::kWhole;
   std::vector<TokenId> stop_ids = {};  ///< the request's own
 };
 
@@ -35,11 +36,21 @@ struct AnswerCall {
   bool complete = false;
 };
 
+/// A part of an answer between two of other kinds.
+struct AnswerBlock {
+  enum class Kind : std::uint8_t { kReasoning, kContent, kCall };
+  Kind kind = Kind::kContent;
+  std::string text = {};                             ///< of thoughts or content
+  std::size_t call = 0;                              ///< which of the choice's
+  std::size_t logprobs_begin = 0, logprobs_end = 0;  ///< of content: which of the choice's
+};
+
 /// One choice of an answer, as far as it is known.
 struct AnswerChoice {
   std::string reasoning;
   std::string content;
-  std::vector<AnswerCall> calls;  ///< also incomplete ones
+  std::vector<AnswerCall> calls;    ///< also incomplete ones
+  std::vector<AnswerBlock> blocks;  ///< all that is shown, in the order it came
   std::vector<engine::LogprobEntry> logprobs;
   std::vector<TokenId> tokens;
   std::optional<engine::ChoiceEnd> end;
@@ -49,12 +60,16 @@ struct AnswerChoice {
   const char* finish_reason() const;
 };
 
+/// Makes the choice of an event of a request count over all prompts, of which `first` choices come before.
+void count_over_prompts(engine::Event& event, std::size_t first);
+
 /// An answer put together from the engine's events, for one or several prompts.
 class Answer {
  public:
   explicit Answer(AnswerFacts facts);
 
-  /// `prompt`: which of the prompts the event belongs to; `choice` of the event counts over all prompts.
+  /// `prompt`: which of the prompts the event belongs to; `choice` of the event counts over all prompts, see
+  /// count_over_prompts().
   void add(const engine::Event& event, std::size_t prompt);
 
   const AnswerFacts& facts() const { return facts_; }
@@ -75,6 +90,7 @@ class Answer {
  private:
   AnswerChoice& at(std::size_t choice);
   void add_text(AnswerChoice& choice, std::size_t index, const text::OutputEvent& event);
+  static void add_content(AnswerChoice& choice, const std::string& text);
 
   AnswerFacts facts_;
   std::vector<AnswerChoice> choices_;

@@ -24,7 +24,7 @@ class AnswerFormat {
   /// Events after everything else.
   virtual std::string closing(const Answer& answer) = 0;
   /// The last event of a stream that failed.
-  virtual std::string failure(const Problem& problem) = 0;
+  virtual std::string failure(const Problem& problem, std::string_view request_id) = 0;
   /// What keeps a silent connection alive; `note` fits a comment.
   virtual std::string keep_alive(std::string_view note) { return ": " + std::string(note) + "\n\n"; }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "server/api_keys.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "core/error.h"
@@ -34,6 +35,14 @@ std::optional<std::string_view> presented_key(const HttpRequest& request) {
   return request.header("x-api-key");
 }
 
+/// Header fields carry visible characters: anything else comes from a wrong file or an unset variable.
+void check_key(std::string_view key, const std::string& where) {
+  const auto is_visible = [](char c) { return c > ' ' && c <= '~'; };
+  if (key.empty() || !std::ranges::all_of(key, is_visible))
+    throw Error(ErrorKind::kInvalidArgument,
+                where + ": an API key is empty or has other than visible ASCII characters");
+}
+
 bool is_one_of(const std::vector<std::string>& keys, std::string_view presented) {
   bool found = false;
   for (const std::string& key : keys) found = equal_in_constant_time(key, presented) || found;
@@ -45,6 +54,8 @@ bool is_one_of(const std::vector<std::string>& keys, std::string_view presented)
 ApiKeys::ApiKeys(std::vector<std::string> keys, std::optional<std::filesystem::path> file,
                  std::vector<std::string> admin_keys)
     : given_(std::move(keys)), file_(std::move(file)), admin_keys_(std::move(admin_keys)), keys_(given_) {
+  for (const auto* keys : {&given_, &admin_keys_})
+    for (const std::string& key : *keys) check_key(key, "--api-key, --admin-key");
   reload();
 }
 
@@ -54,7 +65,9 @@ void ApiKeys::reload() {
   std::istringstream lines(io::read_text_file(*file_));
   for (std::string line; std::getline(lines, line);) {
     const std::string_view key = trimmed(line);
-    if (!key.empty() && key.front() != '#') keys.emplace_back(key);
+    if (key.empty() || key.front() == '#') continue;
+    check_key(key, io::printable(file_->native()));
+    keys.emplace_back(key);
   }
   if (keys.empty())
     throw Error(ErrorKind::kInvalidArgument,

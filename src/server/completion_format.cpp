@@ -22,8 +22,8 @@ class CompletionFormat final : public AnswerFormat {
   std::string opening(const Answer&) override { return {}; }
   std::string piece(const engine::Event& event, const Answer& answer) override;
   std::string closing(const Answer& answer) override;
-  std::string failure(const Problem& problem) override {
-    return data_event(error_body(problem, ErrorStyle::kOpenAi, {}));
+  std::string failure(const Problem& problem, std::string_view request_id) override {
+    return data_event(error_body(problem, ErrorStyle::kOpenAi, request_id));
   }
 
  private:

@@ -29,7 +29,6 @@ std::vector<TokenId> input_tokens(const Service::Call& call, const PlainPrompt& 
 void check_length(std::size_t tokens, std::size_t input, const Service::Call& call) {
   const std::size_t context = call.served->rules.context;
   if (tokens < context) return;
-  call.metrics->count("request_rejected_total", "reason=\"context_length\"");
   refuse_field(fmt::format("input[{}]", input), "context_length_exceeded",
                fmt::format("input {} has {} tokens, expected fewer than {}; shorten it, or send truncate",
                            input, tokens, context));

@@ -29,19 +29,6 @@ Problem refusal_problem(const engine::Refusal& refusal, std::string_view prompt_
           .retry_seconds = std::max(1.0, refusal.retry_seconds)};
 }
 
-const char* rejection_reason(engine::RefusalKind kind) {
-  switch (kind) {
-    case engine::RefusalKind::kContextLength:
-      return "reason=\"context_length\"";
-    case engine::RefusalKind::kMemory:
-      return "reason=\"memory\"";
-    case engine::RefusalKind::kDeviceLost:
-      return "reason=\"device_lost\"";
-    default:
-      return "reason=\"queue_full\"";
-  }
-}
-
 Problem failure_problem(const engine::Failure& failure, std::string_view request_id) {
   switch (failure.kind) {
     case engine::FailureKind::kDeadline:

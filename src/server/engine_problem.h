@@ -11,8 +11,6 @@ namespace lanner::server {
 /// What a request that the engine did not take is answered; `prompt_field` is blamed for one that is too
 /// long.
 Problem refusal_problem(const engine::Refusal& refusal, std::string_view prompt_field);
-/// The label of request_rejected_total.
-const char* rejection_reason(engine::RefusalKind kind);
 /// What a request that failed in the engine is answered.
 Problem failure_problem(const engine::Failure& failure, std::string_view request_id);
 /// What a request that somebody cancelled is answered.

@@ -44,7 +44,9 @@ Json error_body(const Problem& problem, ErrorStyle style, std::string_view reque
 }
 
 HttpResponse error_response(const Problem& problem, ErrorStyle style, std::string_view request_id) {
-  HttpResponse response{.status = problem.status, .body = write_json(error_body(problem, style, request_id))};
+  HttpResponse response{.status = problem.status,
+                        .body = write_json(error_body(problem, style, request_id)),
+                        .headers = problem.headers};
   if (problem.retry_seconds > 0)
     response.headers.emplace_back("Retry-After", fmt::format("{:.0f}", std::max(1.0, problem.retry_seconds)));
   return response;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "server/http_message.h"
@@ -47,6 +48,8 @@ struct ExchangeRecord {
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
+  /// The response to a request whose header alone rules it out; nothing = its body is worth sending.
+  virtual std::optional<HttpResponse> refuse_by_header(const HttpRequest& header) = 0;
   /// Must respond in time, also by throwing.
   virtual void handle(std::shared_ptr<Exchange> exchange) = 0;
   /// The response to a request that is no HTTP, or exceeds a limit: `status` 400, 408, 413, 431.

@@ -8,13 +8,17 @@
 /// What the generating routes have in common.
 namespace lanner::server {
 
-/// Gives an answer without max_tokens the room it has by default.
-void default_length(engine::Request& request, std::size_t default_tokens, const RequestRules& rules);
+/// What the bodies of /v1/chat/completions and /v1/completions ask for. Throws RequestError.
+GenerationPlan chat_plan(const ServedModel& served, const Json& body);
+GenerationPlan completion_plan(const ServedModel& served, const Json& body);
 
-/// The engine's request for a conversation, with its constraint and deadline. Throws RequestError.
-engine::Request chat_engine_request(const Service::Call& call, const ChatRequest& chat, const Json& body);
+/// The engine's request for a conversation, with its constraint. Throws RequestError.
+engine::Request chat_engine_request(const ServedModel& served, const ChatRequest& chat);
 
-/// Fills in the plan's facts and starts it. `plan` has requests, id and format.
-void start_plan(const Service::Call& call, GenerationPlan plan, const GenerationFields& generation);
+/// Fills in what follows from the model and the fields all routes have. `plan` has requests, id and format.
+void complete_plan(GenerationPlan& plan, const ServedModel& served, const GenerationFields& generation);
+
+/// Starts a plan as the exchange's answer, with the deadline that a header may set.
+void start_plan(const Service::Call& call, const Json& body, GenerationPlan plan);
 
 }  // namespace lanner::server

@@ -42,10 +42,8 @@ void GenerationSession::submit() {
     if (request.max_tokens)
       at_.metrics->observe("request_params_max_tokens", static_cast<double>(*request.max_tokens));
     auto result = at_.served->engine->submit(std::move(request));
-    if (auto* refusal = std::get_if<engine::Refusal>(&result)) {
-      at_.metrics->count("request_rejected_total", rejection_reason(refusal->kind));
+    if (auto* refusal = std::get_if<engine::Refusal>(&result))
       throw RequestError(refusal_problem(*refusal, plan_.prompt_field));
-    }
     handles_.push_back(std::move(std::get<engine::RequestHandle>(result)));
   }
 }
@@ -116,17 +114,12 @@ void GenerationSession::take_events() {
     flush();
 }
 
-/// Choices count over all prompts from here on.
 void GenerationSession::take(engine::Event event, std::size_t prompt) {
-  const std::size_t first = prompt * plan_.requests[prompt].choices;
-  if (auto* token = std::get_if<engine::TokenEvent>(&event)) {
-    token->choice += first;
+  count_over_prompts(event, prompt * plan_.requests[prompt].choices);
+  if (const auto* token = std::get_if<engine::TokenEvent>(&event))
     if (trail_ && token->choice == 0) trail_->add(token->id);
-  }
-  if (auto* end = std::get_if<engine::ChoiceEnd>(&event)) {
+  if (const auto* end = std::get_if<engine::ChoiceEnd>(&event))
     if (end->reason == engine::FinishReason::kCancelled) return fail(cancelled_problem());
-    end->choice += first;
-  }
   if (const auto* failure = std::get_if<engine::Failure>(&event))
     return fail(failure_problem(*failure, at_.exchange->request().id));
   if (const auto* progress = std::get_if<engine::PromptProgress>(&event)) {
@@ -200,7 +193,7 @@ void GenerationSession::fail(const Problem& problem) {
   for (engine::RequestHandle& handle : handles_) handle.cancel();
   if (!head_sent_)
     return at_.exchange->respond(error_response(problem, plan_.errors, at_.exchange->request().id));
-  pending_ += plan_.format->failure(problem);
+  pending_ += plan_.format->failure(problem, at_.exchange->request().id);
   flush();
   at_.exchange->finish();
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/asio.hpp>
@@ -39,7 +40,8 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
         context_(std::move(context)),
         watchdog_(stream_.get_executor()),
         ping_(stream_.get_executor()),
-        probe_(stream_.get_executor()) {
+        probe_(stream_.get_executor()),
+        buffer_(std::max(kReadAhead, std::size_t{context_->options.max_header_bytes})) {
     ++context_->connections;
   }
   ~HttpConnection() override { --context_->connections; }
@@ -92,9 +94,12 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
   void read_request();
   void got_header(error_code error);
   void read_body();
+  void invite_body();
   void got_request(error_code error);
-  void take_request();
+  void take_header();
+  void begin_exchange();
   void refuse(int status, const std::string& why);
+  void refuse(HttpResponse refusal);
   void refuse_unreadable(error_code error);
   void handle();
   void watch_client();
@@ -120,6 +125,7 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
   Stream stream_;
   std::shared_ptr<ConnectionContext> context_;
   asio::steady_timer watchdog_, ping_, probe_;
+  /// Never holds more than a header may have: trailers and lines of chunks wait in it until they are whole.
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   HttpRequest request_;

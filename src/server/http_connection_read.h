@@ -31,6 +31,18 @@ inline const char* framing_fault(const http::request_header<>& header) {
   return nullptr;
 }
 
+/// The target without the scheme and the host that a proxy's client writes before it: RFC 9112,
+/// section 3.2.2.
+inline std::string origin_form(std::string_view target) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!equal_ignoring_case(target.substr(0, scheme.size()), scheme)) continue;
+    const std::size_t path = target.find_first_of("/?", scheme.size());
+    if (path == std::string_view::npos) return "/";
+    return (target[path] == '?' ? "/" : "") + std::string(target.substr(path));
+  }
+  return std::string(target);
+}
+
 template <typename Stream>
 void HttpConnection<Stream>::read_request() {
   is_reading_ = true;
@@ -48,12 +60,18 @@ template <typename Stream>
 void HttpConnection<Stream>::got_header(error_code error) {
   began_ = std::chrono::steady_clock::now();
   if (is_ending_) return;
+  take_header();
   if (error) return refuse_unreadable(error);
   if (const char* fault = framing_fault(parser_->get())) return refuse(400, fault);
-  const auto expect = parser_->get().find(http::field::expect);
-  if (expect == parser_->get().end() ||
-      !equal_ignoring_case({expect->value().data(), expect->value().size()}, "100-continue"))
-    return read_body();
+  // HTTP/1.0 knows no interim response: RFC 9110, section 10.1.1.
+  const auto expectation = chunked_ ? request_.header("expect") : std::nullopt;
+  if (!expectation || !equal_ignoring_case(*expectation, "100-continue")) return read_body();
+  if (auto refusal = context_->handler.refuse_by_header(request_)) return refuse(std::move(*refusal));
+  invite_body();
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::invite_body() {
   asio::async_write(stream_, asio::buffer(kContinue),
                     [self = this->shared_from_this()](error_code failed, std::size_t) {
                       if (failed) return self->close();
@@ -79,29 +97,38 @@ void HttpConnection<Stream>::refuse_unreadable(error_code error) {
     return refuse(413, fmt::format("the body exceeds {} bytes", context_->options.max_body_bytes));
   if (error == http::error::header_limit)
     return refuse(431, fmt::format("the header exceeds {} bytes", context_->options.max_header_bytes));
+  if (error == http::error::buffer_overflow)
+    return refuse(431, fmt::format("the trailer, or the line of a chunk, exceeds {} bytes",
+                                   context_->options.max_header_bytes));
   if (error.category() == http::make_error_code(http::error::bad_method).category() &&
       error != http::error::partial_message)
     return refuse(400, "the request is not HTTP/1.1: " + error.message());
   close();
 }
 
+/// Before the body: what a trailer says behind it must count for nothing (RFC 9110, section 6.5.1), and the
+/// parser adds its fields to the header's.
 template <typename Stream>
-void HttpConnection<Stream>::take_request() {
-  auto& message = parser_->get();
+void HttpConnection<Stream>::take_header() {
+  const auto& message = parser_->get();
   request_ = HttpRequest{};
   request_.method = std::string(message.method_string());
-  const std::string target(message.target());
+  const std::string target = origin_form({message.target().data(), message.target().size()});
   const std::size_t question = target.find('?');
   request_.path = target.substr(0, question);
   if (question != std::string::npos) request_.query = target.substr(question + 1);
   for (const auto& field : message)
     request_.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
-  request_.body = std::move(message.body());
   request_.peer = peer_;
   const auto id = request_.header("x-request-id");
   request_.id = id && is_request_id(*id) ? std::string(*id) : random_id("req_");
   keep_open_ = message.keep_alive();
   chunked_ = message.version() >= 11;
+}
+
+/// From here on a response is due.
+template <typename Stream>
+void HttpConnection<Stream>::begin_exchange() {
   status_ = 0;
   body_bytes_ = 0;
   head_sent_ = complete_ = false;
@@ -112,16 +139,22 @@ void HttpConnection<Stream>::take_request() {
 
 template <typename Stream>
 void HttpConnection<Stream>::refuse(int status, const std::string& why) {
-  take_request();
+  refuse(context_->handler.malformed(status, request_, why));
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::refuse(HttpResponse refusal) {
+  begin_exchange();
   keep_open_ = false;  // what follows on the connection cannot be told apart
-  respond(context_->handler.malformed(status, request_, why));
+  respond(std::move(refusal));
 }
 
 template <typename Stream>
 void HttpConnection<Stream>::got_request(error_code error) {
   if (error) return refuse_unreadable(error);
   unguard();
-  take_request();
+  request_.body = std::move(parser_->get().body());
+  begin_exchange();
   handle();
 }
 

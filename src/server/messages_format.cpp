@@ -33,14 +33,24 @@ Json anthropic_usage(const Answer& answer, std::size_t output_tokens) {
           {"output_tokens", output_tokens}};
 }
 
+Json whole_block(const AnswerChoice& choice, const AnswerBlock& block) {
+  if (block.kind == AnswerBlock::Kind::kReasoning)
+    return {{"type", "thinking"}, {"thinking", block.text}, {"signature", kSignature}};
+  if (block.kind == AnswerBlock::Kind::kContent) return {{"type", "text"}, {"text", block.text}};
+  const AnswerCall& call = choice.calls.at(block.call);
+  Json input = Json::parse(call.arguments, nullptr, /*allow_exceptions=*/false);
+  if (input.is_discarded()) input = Json::object();
+  return {{"type", "tool_use"}, {"id", use_id(call)}, {"name", call.name}, {"input", std::move(input)}};
+}
+
 class MessagesFormat final : public AnswerFormat {
  public:
   Json whole(const Answer& answer) override;
   std::string opening(const Answer& answer) override;
   std::string piece(const engine::Event& event, const Answer& answer) override;
   std::string closing(const Answer& answer) override;
-  std::string failure(const Problem& problem) override {
-    return named_event("error", error_body(problem, ErrorStyle::kAnthropic, {}));
+  std::string failure(const Problem& problem, std::string_view request_id) override {
+    return named_event("error", error_body(problem, ErrorStyle::kAnthropic, request_id));
   }
   std::string keep_alive(std::string_view note) override {
     return ": " + std::string(note) + "\n" + named_event("ping", {{"type", "ping"}});
@@ -63,16 +73,7 @@ class MessagesFormat final : public AnswerFormat {
 Json MessagesFormat::whole(const Answer& answer) {
   const AnswerChoice& choice = answer.choice(0);
   Json content = Json::array();
-  if (!choice.reasoning.empty() && !answer.facts().exclude_reasoning)
-    content.push_back({{"type", "thinking"}, {"thinking", choice.reasoning}, {"signature", kSignature}});
-  if (!choice.content.empty()) content.push_back({{"type", "text"}, {"text", choice.content}});
-  for (const AnswerCall& call : choice.calls) {
-    if (!call.complete) continue;
-    Json input = Json::parse(call.arguments, nullptr, /*allow_exceptions=*/false);
-    if (input.is_discarded()) input = Json::object();
-    content.push_back(
-        {{"type", "tool_use"}, {"id", use_id(call)}, {"name", call.name}, {"input", std::move(input)}});
-  }
+  for (const AnswerBlock& block : choice.blocks) content.push_back(whole_block(choice, block));
   return {{"id", answer.facts().id},
           {"type", "message"},
           {"role", "assistant"},

@@ -12,12 +12,13 @@ void messages(const Service::Call& call) {
   const Json body = parse_body(call.request().body);
   const ChatRequest chat = read_messages_request(body, call.served->rules, MessagesUse::kAnswer);
   GenerationPlan plan;
-  plan.requests.push_back(chat_engine_request(call, chat, body));
+  plan.requests.push_back(chat_engine_request(*call.served, chat));
   plan.requests.front().choices = 1;
   plan.facts.id = random_id("msg_");
   plan.errors = ErrorStyle::kAnthropic;
   plan.format = make_messages_format();
-  start_plan(call, std::move(plan), chat.generation);
+  complete_plan(plan, *call.served, chat.generation);
+  start_plan(call, body, std::move(plan));
 }
 
 void count_tokens(const Service::Call& call) {

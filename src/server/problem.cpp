@@ -45,6 +45,15 @@ Problem loading_problem() {
           .retry_seconds = 2};
 }
 
+const char* rejection_reason(const Problem& problem) {
+  if (problem.status == 401) return "auth";
+  if (problem.code == "queue_full") return "queue_full";
+  if (problem.code == "device_lost") return "device_lost";
+  if (problem.code == "context_length_exceeded") return "context_length";
+  if (problem.type == "memory_admission") return "memory";
+  return problem.status == 400 ? "invalid" : nullptr;
+}
+
 Problem problem_of(const Error& error, std::string_view request_id) {
   if (const auto* request = dynamic_cast<const RequestError*>(&error)) return request->problem();
   switch (error.kind()) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "server/http_message.h"
 
 namespace lanner::server {
 
@@ -16,6 +17,7 @@ struct Problem {
   std::string message = {};
   std::string param = {};    ///< the field at fault; empty = none
   double retry_seconds = 0;  ///< > 0: when to try again
+  Headers headers = {};      ///< more that the response says
 };
 
 /// Thrown while a request is read, caught where it is answered.
@@ -38,6 +40,8 @@ Problem internal_problem(std::string_view request_id);
 Problem draining_problem();
 Problem device_lost_problem(std::string message);
 Problem loading_problem();
+/// The label of request_rejected_total; null: it is not counted.
+const char* rejection_reason(const Problem& problem);
 /// What an Error thrown while a request was prepared means to its client.
 Problem problem_of(const Error& error, std::string_view request_id);
 

@@ -56,7 +56,6 @@ void PromptSession::submit_more() {
     if (auto* refusal = std::get_if<engine::Refusal>(&result)) {
       // A place comes free when one of the own requests ends.
       if (refusal->kind == engine::RefusalKind::kQueueFull && !running_.empty()) return;
-      at_.metrics->count("request_rejected_total", rejection_reason(refusal->kind));
       const bool alone = plan_.requests.size() == 1;
       throw RequestError(
           refusal_problem(*refusal, alone ? plan_.field : fmt::format("{}[{}]", plan_.field, next_)));

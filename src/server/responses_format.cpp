@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "server/responses_format.h"
 
+#include <span>
+#include <utility>
+
 #include "server/logprob_json.h"
 #include "server/responses_items.h"
 
@@ -16,7 +19,7 @@ class ResponsesFormat final : public AnswerFormat {
   std::string opening(const Answer& answer) override;
   std::string piece(const engine::Event& happened, const Answer& answer) override;
   std::string closing(const Answer& answer) override;
-  std::string failure(const Problem& problem) override;
+  std::string failure(const Problem& problem, std::string_view request_id) override;
 
  private:
   enum class Item : std::uint8_t { kNone, kReasoning, kMessage, kCall };
@@ -27,17 +30,19 @@ class ResponsesFormat final : public AnswerFormat {
   std::string enter(Item item, const Answer& answer, std::size_t call);
   std::string leave(const Answer& answer);
   Json in_part(Json fields) const;
-  Json text_logprobs(const Answer& answer) const;
+  Json text_logprobs(const AnswerChoice& choice, const AnswerBlock& block) const;
+  /// What is complete of the answer.
+  Json items(const Answer& answer) const;
 
   const text::Tokenizer* tokenizer_;
   ResponsesFormatOptions options_;
   Json last_ = Json::object();  ///< the response as far as it was told, for a failure
   int sequence_ = 0;
   Item open_ = Item::kNone;
-  std::size_t call_ = 0;        ///< the open one
-  Json items_ = Json::array();  ///< complete ones
-  std::string text_;            ///< of the open item
-  Json event_logprobs_ = Json::array();
+  std::size_t call_ = 0;                 ///< the open one
+  std::size_t index_ = 0;                ///< of the open or the next item
+  std::string text_;                     ///< of the open item
+  Json event_logprobs_ = Json::array();  ///< not yet told with an item
 };
 
 Json responses_usage(const Answer& answer) {
@@ -49,10 +54,19 @@ Json responses_usage(const Answer& answer) {
           {"total_tokens", answer.prompt_tokens() + usage.generated_tokens}};
 }
 
-bool is_cut(const Answer& answer) { return answer.choice(0).end->reason == engine::FinishReason::kLength; }
+bool is_cut(const Answer& answer) {
+  const auto& end = answer.choice(0).end;
+  return end && end->reason == engine::FinishReason::kLength;
+}
 
-Json ResponsesFormat::text_logprobs(const Answer& answer) const {
-  return options_.logprobs ? logprob_entries_json(answer.choice(0).logprobs, *tokenizer_) : Json::array();
+/// Of the last item.
+const char* message_status(const Answer& answer) { return is_cut(answer) ? "incomplete" : "completed"; }
+
+Json ResponsesFormat::text_logprobs(const AnswerChoice& choice, const AnswerBlock& block) const {
+  if (!options_.logprobs) return Json::array();
+  return logprob_entries_json(
+      std::span(choice.logprobs).subspan(block.logprobs_begin, block.logprobs_end - block.logprobs_begin),
+      *tokenizer_);
 }
 
 Json ResponsesFormat::response(const Answer& answer, const char* status) const {
@@ -69,20 +83,35 @@ Json ResponsesFormat::response(const Answer& answer, const char* status) const {
   return json;
 }
 
-Json ResponsesFormat::whole(const Answer& answer) {
+const char* status_of(const AnswerCall& call) { return call.complete ? "completed" : "incomplete"; }
+
+Json ResponsesFormat::items(const Answer& answer) const {
   const AnswerChoice& choice = answer.choice(0);
+  const ItemIds ids(answer.facts().id);
+  Json output = Json::array();
+  for (const AnswerBlock& block : choice.blocks) {
+    const std::size_t index = output.size();
+    if (block.kind == AnswerBlock::Kind::kReasoning) {
+      output.push_back(reasoning_item(ids.reasoning(index), block.text));
+    } else if (block.kind == AnswerBlock::Kind::kContent) {
+      const bool is_last = &block == &choice.blocks.back();
+      output.push_back(message_item(ids.message(index), block.text, text_logprobs(choice, block),
+                                    is_last ? message_status(answer) : "completed"));
+    } else {
+      const AnswerCall& call = choice.calls.at(block.call);
+      output.push_back(call_item(call, status_of(call)));
+    }
+  }
+  if (output.empty())
+    output.push_back(message_item(ids.message(0), {}, Json::array(), message_status(answer)));
+  return output;
+}
+
+Json ResponsesFormat::whole(const Answer& answer) {
   Json json = response(answer, is_cut(answer) ? "incomplete" : "completed");
   if (is_cut(answer)) json["incomplete_details"] = {{"reason", "max_output_tokens"}};
-  Json& output = json["output"];
-  const ItemIds ids(answer.facts().id);
-  if (!choice.reasoning.empty() && !answer.facts().exclude_reasoning)
-    output.push_back(reasoning_item(ids, choice.reasoning));
-  if (!choice.content.empty() || choice.complete_calls() == 0)
-    output.push_back(message_item(ids, choice.content, text_logprobs(answer),
-                                  is_cut(answer) ? "incomplete" : "completed"));
-  for (const AnswerCall& call : choice.calls)
-    if (call.complete) output.push_back(call_item(call, "completed"));
-  json["output_text"] = choice.content;
+  json["output"] = items(answer);
+  json["output_text"] = answer.choice(0).content;
   json["usage"] = responses_usage(answer);
   return json;
 }
@@ -101,7 +130,7 @@ std::string ResponsesFormat::opening(const Answer& answer) {
 
 /// The place that events about the open item's text name.
 Json ResponsesFormat::in_part(Json fields) const {
-  fields["output_index"] = items_.size();
+  fields["output_index"] = index_;
   if (open_ != Item::kCall) fields["content_index"] = 0;
   return fields;
 }
@@ -111,21 +140,20 @@ std::string ResponsesFormat::enter(Item item, const Answer& answer, std::size_t 
   open_ = item;
   call_ = call;
   text_.clear();
-  event_logprobs_ = Json::array();
   const ItemIds ids(answer.facts().id);
   Json json;
-  if (item == Item::kReasoning) json = reasoning_item(ids, {});
-  if (item == Item::kMessage) json = message_item(ids, {}, Json::array(), "in_progress");
+  if (item == Item::kReasoning) json = reasoning_item(ids.reasoning(index_), {});
+  if (item == Item::kMessage) json = message_item(ids.message(index_), {}, Json::array(), "in_progress");
   if (item == Item::kCall) {
     AnswerCall begun = answer.choice(0).calls.at(call);
     begun.arguments.clear();
     json = call_item(begun, "in_progress");
   }
   if (item != Item::kCall) json["content"] = Json::array();
-  events += event("response.output_item.added", {{"output_index", items_.size()}, {"item", json}});
+  events += event("response.output_item.added", {{"output_index", index_}, {"item", json}});
   if (item == Item::kMessage)
     events += event("response.content_part.added",
-                    in_part({{"item_id", ids.message()}, {"part", text_part({}, Json::array())}}));
+                    in_part({{"item_id", ids.message(index_)}, {"part", text_part({}, Json::array())}}));
   return events;
 }
 
@@ -135,23 +163,26 @@ std::string ResponsesFormat::leave(const Answer& answer) {
   std::string events;
   Json item;
   if (open_ == Item::kReasoning) {
-    item = reasoning_item(ids, text_);
-    events = event("response.reasoning_text.done", in_part({{"item_id", ids.reasoning()}, {"text", text_}}));
+    item = reasoning_item(ids.reasoning(index_), text_);
+    events =
+        event("response.reasoning_text.done", in_part({{"item_id", ids.reasoning(index_)}, {"text", text_}}));
   } else if (open_ == Item::kMessage) {
-    const Json part = text_part(text_, event_logprobs_);
-    item = message_item(ids, text_, event_logprobs_, "completed");
+    const Json logprobs = std::exchange(event_logprobs_, Json::array());
+    const Json part = text_part(text_, logprobs);
+    item = message_item(ids.message(index_), text_, logprobs, message_status(answer));
     events = event("response.output_text.done",
-                   in_part({{"item_id", ids.message()}, {"text", text_}, {"logprobs", event_logprobs_}}));
-    events += event("response.content_part.done", in_part({{"item_id", ids.message()}, {"part", part}}));
+                   in_part({{"item_id", ids.message(index_)}, {"text", text_}, {"logprobs", logprobs}}));
+    events +=
+        event("response.content_part.done", in_part({{"item_id", ids.message(index_)}, {"part", part}}));
   } else {
     AnswerCall call = answer.choice(0).calls.at(call_);
     call.arguments = text_;
-    item = call_item(call, call.complete ? "completed" : "incomplete");
+    item = call_item(call, status_of(call));
     events = event("response.function_call_arguments.done",
                    in_part({{"item_id", item["id"]}, {"name", call.name}, {"arguments", text_}}));
   }
-  events += event("response.output_item.done", {{"output_index", items_.size()}, {"item", item}});
-  items_.push_back(std::move(item));
+  events += event("response.output_item.done", {{"output_index", index_}, {"item", item}});
+  ++index_;
   open_ = Item::kNone;
   return events;
 }
@@ -166,13 +197,13 @@ std::string ResponsesFormat::show_part(const text::OutputEvent& part, const Answ
       if (open_ != Item::kReasoning) events = enter(Item::kReasoning, answer, 0);
       text_ += part.text;
       return events + event("response.reasoning_text.delta",
-                            in_part({{"item_id", ids.reasoning()}, {"delta", part.text}}));
+                            in_part({{"item_id", ids.reasoning(index_)}, {"delta", part.text}}));
     case Kind::kContent:
       if (open_ != Item::kMessage) events = enter(Item::kMessage, answer, 0);
       text_ += part.text;
-      return events +
-             event("response.output_text.delta",
-                   in_part({{"item_id", ids.message()}, {"delta", part.text}, {"logprobs", Json::array()}}));
+      return events + event("response.output_text.delta", in_part({{"item_id", ids.message(index_)},
+                                                                   {"delta", part.text},
+                                                                   {"logprobs", Json::array()}}));
     case Kind::kToolStart:
       return enter(Item::kCall, answer, part.call);
     case Kind::kToolArguments:
@@ -206,7 +237,7 @@ std::string ResponsesFormat::piece(const engine::Event& happened, const Answer& 
 
 std::string ResponsesFormat::closing(const Answer& answer) {
   std::string events = leave(answer);
-  if (items_.empty()) {
+  if (index_ == 0) {
     events += enter(Item::kMessage, answer, 0);
     events += leave(answer);
   }
@@ -214,7 +245,7 @@ std::string ResponsesFormat::closing(const Answer& answer) {
          event(is_cut(answer) ? "response.incomplete" : "response.completed", {{"response", whole(answer)}});
 }
 
-std::string ResponsesFormat::failure(const Problem& problem) {
+std::string ResponsesFormat::failure(const Problem& problem, std::string_view /*request_id*/) {
   last_["status"] = "failed";
   last_["error"] = {{"code", problem.code}, {"message", problem.message}};
   return event("response.failed", {{"response", last_}});

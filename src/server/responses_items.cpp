@@ -3,9 +3,9 @@
 
 namespace lanner::server {
 
-Json reasoning_item(const ItemIds& ids, const std::string& text) {
+Json reasoning_item(const std::string& id, const std::string& text) {
   return {{"type", "reasoning"},
-          {"id", ids.reasoning()},
+          {"id", id},
           {"summary", Json::array()},
           {"content", Json::array({{{"type", "reasoning_text"}, {"text", text}}})}};
 }
@@ -14,9 +14,9 @@ Json text_part(const std::string& text, const Json& logprobs) {
   return {{"type", "output_text"}, {"text", text}, {"annotations", Json::array()}, {"logprobs", logprobs}};
 }
 
-Json message_item(const ItemIds& ids, const std::string& text, const Json& logprobs, const char* status) {
+Json message_item(const std::string& id, const std::string& text, const Json& logprobs, const char* status) {
   return {{"type", "message"},
-          {"id", ids.message()},
+          {"id", id},
           {"role", "assistant"},
           {"status", status},
           {"content", Json::array({text_part(text, logprobs)})}};

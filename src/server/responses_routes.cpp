@@ -25,7 +25,7 @@ void responses(const Service::Call& call) {
   if (const auto previous = previous_response(body)) history = stored_response(call, *previous).messages;
   const ResponsesRequest request = read_responses_request(body, call.served->rules, history);
   GenerationPlan plan;
-  plan.requests.push_back(chat_engine_request(call, request.chat, body));
+  plan.requests.push_back(chat_engine_request(*call.served, request.chat));
   plan.facts.id = random_id("resp_");
   plan.prompt_field = "input";
   const ResponsesFormatOptions options{.echo = request.echo,
@@ -40,7 +40,8 @@ void responses(const Service::Call& call) {
           answer.facts().id,
           {make_responses_format(served->model->tokenizer(), options)->whole(answer), std::move(messages)});
     };
-  start_plan(call, std::move(plan), request.chat.generation);
+  complete_plan(plan, *call.served, request.chat.generation);
+  start_plan(call, body, std::move(plan));
 }
 
 void show_response(const Service::Call& call) { call.respond(stored_response(call, call.tail).response); }

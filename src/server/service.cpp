@@ -34,6 +34,13 @@ struct Service::Route {
   }
 };
 
+/// A route and what stands for {id} in its path, or a file of the page; neither for OPTIONS.
+struct Service::Destination {
+  const Route* route = nullptr;
+  std::string tail = {};
+  const StaticFile* file = nullptr;
+};
+
 namespace {
 
 /// The style of a path's errors before its route is known.
@@ -41,19 +48,53 @@ ErrorStyle style_of(std::string_view path) {
   return path.starts_with("/v1/messages") ? ErrorStyle::kAnthropic : ErrorStyle::kOpenAi;
 }
 
+std::string_view without_blanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+/// application/json, of no character set but UTF-8.
 bool is_json_type(std::string_view type) {
-  const std::string_view name = type.substr(0, type.find(';'));
-  const std::size_t end = name.find_last_not_of(" \t");
-  return equal_ignoring_case(name.substr(0, end == std::string_view::npos ? 0 : end + 1), "application/json");
+  std::size_t end = std::min(type.find(';'), type.size());
+  if (!equal_ignoring_case(without_blanks(type.substr(0, end)), "application/json")) return false;
+  while (end < type.size()) {
+    type.remove_prefix(end + 1);
+    end = std::min(type.find(';'), type.size());
+    const std::string_view parameter = without_blanks(type.substr(0, end));
+    const std::size_t equals = std::min(parameter.find('='), parameter.size());
+    if (!equal_ignoring_case(parameter.substr(0, equals), "charset")) continue;
+    const std::string_view charset = parameter.substr(std::min(equals + 1, parameter.size()));
+    if (!equal_ignoring_case(charset, "utf-8") && !equal_ignoring_case(charset, "\"utf-8\"")) return false;
+  }
+  return true;
+}
+
+void check_body_type(const HttpRequest& header) {
+  const auto type = header.header("content-type");
+  if (type && !is_json_type(*type))
+    throw RequestError({.status = 415,
+                        .code = "unsupported_media_type",
+                        .message = "the body must be application/json in UTF-8",
+                        .param = "Content-Type"});
+  const auto encoding = header.header("content-encoding");
+  if (encoding && !equal_ignoring_case(*encoding, "identity"))
+    throw RequestError({.status = 415,
+                        .code = "unsupported_media_type",
+                        .message = "the body must not be compressed",
+                        .param = "Content-Encoding",
+                        .headers = {{"Accept-Encoding", "identity"}}});
 }
 
 /// Requests whose states can be saved after their end.
 constexpr std::size_t kEndedKept = 32;
 
-Problem wrong_method(const std::string& method) {
+Problem wrong_method(const std::string& method, std::string allowed) {
   return {.status = 405,
           .code = "method_not_allowed",
-          .message = "this address does not know " + method.substr(0, 32)};
+          .message = "this address does not know " + method.substr(0, 32),
+          .headers = {{"Allow", std::move(allowed)}}};
 }
 
 }  // namespace
@@ -127,79 +168,74 @@ std::shared_ptr<ServedModel> Service::served() const {
   return served_;
 }
 
+HttpResponse Service::refusal(const Problem& problem, const HttpRequest& request) {
+  if (const char* reason = rejection_reason(problem))
+    metrics_->count("request_rejected_total", fmt::format("reason=\"{}\"", reason));
+  return error_response(problem, style_of(request.path), request.id);
+}
+
+std::optional<HttpResponse> Service::refuse_by_header(const HttpRequest& header) {
+  try {
+    (void)destination(header);
+    return std::nullopt;
+  } catch (const RequestError& error) {
+    return refusal(error.problem(), header);
+  }
+}
+
 void Service::handle(std::shared_ptr<Exchange> exchange) {
   const HttpRequest& request = exchange->request();
   try {
-    route(exchange);
-  } catch (const RequestError& error) {
-    if (error.problem().status == 400) metrics_->count("request_rejected_total", "reason=\"invalid\"");
-    exchange->respond(error_response(error.problem(), style_of(request.path), request.id));
+    run(destination(request), exchange);
   } catch (const Error& error) {
     const Problem problem = problem_of(error, request.id);
     if (problem.status == 500) log_->say(fmt::format("{}: {}", request.id, error.what()));
-    exchange->respond(error_response(problem, style_of(request.path), request.id));
+    exchange->respond(refusal(problem, request));
   } catch (const std::exception& error) {
     log_->say(fmt::format("{}: {}", request.id, error.what()));
-    exchange->respond(error_response(internal_problem(request.id), style_of(request.path), request.id));
+    exchange->respond(refusal(internal_problem(request.id), request));
   }
 }
 
-void Service::route(const std::shared_ptr<Exchange>& exchange) {
-  const HttpRequest& request = exchange->request();
-  if (request.method == "OPTIONS") return exchange->respond({.status = 204});
-  const std::string method = request.method == "HEAD" ? "GET" : request.method;
+Service::Destination Service::destination(const HttpRequest& header) const {
+  if (header.method == "OPTIONS") return {};
+  const std::string method = header.method == "HEAD" ? "GET" : header.method;
   std::string allowed;
   for (const Route& route : routes_) {
-    auto tail = route.match(request.path);
+    auto tail = route.match(header.path);
     if (!tail) continue;
-    if (route.method == method) return run(route, std::move(*tail), exchange);
+    if (route.method == method) {
+      check_header(route, header);
+      return {.route = &route, .tail = std::move(*tail)};
+    }
     allowed += (allowed.empty() ? "" : ", ") + route.method;
   }
-  if (!allowed.empty()) {
-    HttpResponse response = error_response(wrong_method(request.method), style_of(request.path), request.id);
-    response.headers.emplace_back("Allow", allowed + ", OPTIONS");
-    return exchange->respond(std::move(response));
-  }
-  if (const StaticFile* file = method == "GET" ? find_static_file(request.path) : nullptr)
-    return exchange->respond(static_file_response(*file, request));
-  throw RequestError(not_found("not_found", "there is nothing at this address"));
+  if (!allowed.empty()) throw RequestError(wrong_method(header.method, allowed + ", OPTIONS"));
+  const StaticFile* file = method == "GET" ? find_static_file(header.path) : nullptr;
+  if (file == nullptr) throw RequestError(not_found("not_found", "there is nothing at this address"));
+  return {.file = file};
 }
 
-void Service::run(const Route& route, std::string tail, const std::shared_ptr<Exchange>& exchange) {
+void Service::check_header(const Route& route, const HttpRequest& header) const {
   using Needs = Route::Needs;
-  const HttpRequest& request = exchange->request();
-  if (route.needs != Needs::kNothing && !keys_->allow(request)) {
-    metrics_->count("request_rejected_total", "reason=\"auth\"");
+  if (route.needs != Needs::kNothing && !keys_->allow(header))
     throw RequestError(
         {.status = 401,
          .type = "authentication_error",
          .code = "invalid_api_key",
          .message = "a valid API key is needed: Authorization: Bearer KEY, or x-api-key: KEY"});
-  }
-  if (request.method == "POST" || request.method == "PATCH") {
-    const auto type = request.header("content-type");
-    if (type && !is_json_type(*type))
-      throw RequestError({.status = 415,
-                          .code = "unsupported_media_type",
-                          .message = "the body must be application/json",
-                          .param = "Content-Type"});
-  }
-  Call call{exchange,
-            served(),
-            metrics_,
-            live_,
-            responses_,
-            states_,
-            log_,
-            std::move(tail),
-            options_.adapter_folder,
-            keys_->has_admins(),
-            keys_->is_admin(request)};
-  if (route.needs == Needs::kModel || route.needs == Needs::kWork) {
-    if (draining_ && route.needs == Needs::kWork) throw RequestError(draining_problem());
-    if (!call.served) throw RequestError(loading_problem());
-  }
-  route.run(call);
+  if (header.method == "POST" || header.method == "PATCH") check_body_type(header);
+  if (draining_ && route.needs == Needs::kWork) throw RequestError(draining_problem());
+  if ((route.needs == Needs::kModel || route.needs == Needs::kWork) && !served())
+    throw RequestError(loading_problem());
+}
+
+void Service::run(const Destination& to, const std::shared_ptr<Exchange>& exchange) {
+  const HttpRequest& request = exchange->request();
+  if (to.file != nullptr) return exchange->respond(static_file_response(*to.file, request));
+  if (to.route == nullptr) return exchange->respond({.status = 204});
+  to.route->run({exchange, served(), metrics_, live_, responses_, states_, log_, to.tail,
+                 options_.adapter_folder, keys_->has_admins(), keys_->is_admin(request)});
 }
 
 HttpResponse Service::malformed(int status, const HttpRequest& known, const std::string& why) {

@@ -48,6 +48,7 @@ class Service final : public HttpHandler {
     if (states_) states_->finish();
   }
 
+  std::optional<HttpResponse> refuse_by_header(const HttpRequest& header) override;
   void handle(std::shared_ptr<Exchange> exchange) override;
   HttpResponse malformed(int status, const HttpRequest& known, const std::string& why) override;
   void decorate(const HttpRequest& request, HttpResponse& response) override;
@@ -74,8 +75,13 @@ class Service final : public HttpHandler {
  private:
   struct Route;
   void add_routes();
-  void route(const std::shared_ptr<Exchange>& exchange);
-  void run(const Route& route, std::string tail, const std::shared_ptr<Exchange>& exchange);
+  struct Destination;
+  /// Where a request goes that its header does not rule out. Throws RequestError.
+  Destination destination(const HttpRequest& header) const;
+  void check_header(const Route& route, const HttpRequest& header) const;
+  void run(const Destination& to, const std::shared_ptr<Exchange>& exchange);
+  /// Counts it.
+  HttpResponse refusal(const Problem& problem, const HttpRequest& request);
   void answer_health(const Call& call) const;
   void answer_metrics(const Call& call) const;
   void answer_stats(const Call& call) const;

@@ -45,11 +45,28 @@ std::vector<TokenId> state_tokens(const Service::Call& call, const JsonFields& f
   return std::move(*tokens);
 }
 
+/// What the system said about a file, without the folder, which clients need not know.
+std::string file_message(std::string text, const std::filesystem::path& file) {
+  const std::string folder = io::printable(file.parent_path().native()) + '/';
+  if (text.starts_with(folder)) text.erase(0, folder.size());
+  return text;
+}
+
 /// What a state file that cannot be used means to its client.
-Problem state_problem(const Error& error, const std::string& name, const std::string& request_id) {
+Problem state_problem(const Error& error, const std::filesystem::path& file, const std::string& request_id) {
+  constexpr double kDiskSeconds = 30;
   switch (error.kind()) {
     case ErrorKind::kNotFound:
-      return not_found("not_found", "there is no state " + io::in_quotes(name));
+      if (std::error_code ignored; std::filesystem::exists(file.parent_path(), ignored))
+        return not_found("not_found", "there is no state " + io::in_quotes(file.stem().native()));
+      [[fallthrough]];
+    case ErrorKind::kIo:
+      return {.status = 503,
+              .type = "unavailable_error",
+              .code = "storage_failed",
+              .message = file_message(error.what(), file),
+              .param = "name",
+              .retry_seconds = kDiskSeconds};
     case ErrorKind::kInvalidArgument:
     case ErrorKind::kCorrupt:
       return {.status = 409, .code = "state_mismatch", .message = error.what(), .param = "name"};
@@ -64,15 +81,15 @@ Problem state_problem(const Error& error, const std::string& name, const std::st
 }
 
 /// Runs `work` on the folder's thread and sends what it returns.
-void respond_later(const Service::Call& call, const std::string& name, std::function<Json()> work) {
+void respond_later(const Service::Call& call, const std::filesystem::path& file, std::function<Json()> work) {
   call.states->queue(
-      [exchange = call.exchange, log = call.log, id = call.request().id, name, work = std::move(work)] {
+      [exchange = call.exchange, log = call.log, id = call.request().id, file, work = std::move(work)] {
         HttpResponse response;
         try {
           response.body = write_json(work());
         } catch (const Error& error) {
-          const Problem problem = state_problem(error, name, id);
-          if (problem.status == 500) log->say(fmt::format("{}: {}", id, error.what()));
+          const Problem problem = state_problem(error, file, id);
+          if (problem.status >= 500) log->say(fmt::format("{}: {}", id, error.what()));
           response = error_response(problem, ErrorStyle::kOpenAi, id);
         } catch (const std::exception& error) {
           log->say(fmt::format("{}: {}", id, error.what()));
@@ -104,7 +121,8 @@ void save_state(const Service::Call& call) {
        .field = "tokens",
        .complete = [call, name](PromptSession::Results results) {
          const auto image = std::get<engine::PromptState>(*results.front()).image;
-         respond_later(call, name, [file = call.states->file(name), name, image] {
+         const std::filesystem::path file = call.states->file(name);
+         respond_later(call, file, [file, name, image] {
            engine::write_state(file, *image);
            return Json{{"name", name}, {"tokens", image->tokens}, {"bytes", image->size_bytes()}};
          });
@@ -120,10 +138,10 @@ void load_state(const Service::Call& call) {
   engine::Request request;
   read_adapters(fields, call.served->rules, std::nullopt, request);
   if (call.served->rules.unknown_fields == UnknownFields::kRefused) fields.refuse_unknown();
-  respond_later(
-      call, name, [served = call.served, file = call.states->file(name), name, adapters = request.adapters] {
-        return Json{{"name", name}, {"tokens", served->engine->restore_state(file, adapters.get())}};
-      });
+  const std::filesystem::path file = call.states->file(name);
+  respond_later(call, file, [served = call.served, file, name, adapters = request.adapters] {
+    return Json{{"name", name}, {"tokens", served->engine->restore_state(file, adapters.get())}};
+  });
 }
 
 }  // namespace lanner::server

@@ -27,6 +27,10 @@ class FuzzHandler final : public HttpHandler {
     exchange->send("data: 2\n\n");
     exchange->finish();
   }
+  std::optional<HttpResponse> refuse_by_header(const HttpRequest& header) override {
+    if (header.path.size() % 3 == 0) return HttpResponse{.status = 404};
+    return std::nullopt;
+  }
   HttpResponse malformed(int status, const HttpRequest&, const std::string& why) override {
     return {.status = status, .body = why};
   }

@@ -2,12 +2,11 @@
 #include "io/atomic_file.h"
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <csignal>
 #include <iterator>
 
+#include "io/file_size_limit.h"
 #include "io/safetensors_bytes.h"
 #include "io/temporary_folder.h"
 #include "io/text_file.h"
@@ -19,27 +18,6 @@ std::ptrdiff_t file_count(const TemporaryFolder& folder) {
   return std::distance(std::filesystem::directory_iterator(folder.path()),
                        std::filesystem::directory_iterator());
 }
-
-/// Lowers the largest file this process may write, for one scope: a stand-in for a full disk.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t size_bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit lowered{size_bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &lowered);
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit before_{};
-  void (*handler_)(int) = SIG_DFL;
-};
 
 }  // namespace
 

@@ -56,6 +56,86 @@ TEST_CASE("chunked bodies and Expect: 100-continue are understood") {
   CHECK(patient.reply().status == 200);
 }
 
+TEST_CASE("the body is asked for only when the header has nothing against it, and never of HTTP/1.0") {
+  TestServer::Options options;
+  options.serving.api_keys = {"secret"};
+  TestServer server("tale-gemma4", options);
+  const auto answer = [&](const std::string& start, const std::string& headers) {
+    Socket socket(server.port());
+    socket.send(start + "\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 15\r\n" + headers + "\r\n");
+    return socket.receive(milliseconds(500)).substr(0, 12);
+  };
+  const std::string key = "x-api-key: secret\r\n";
+  CHECK(answer("POST /tokenize HTTP/1.1", key) == "HTTP/1.1 100");
+  CHECK(answer("POST /tokenize HTTP/1.1", {}) == "HTTP/1.1 401");
+  CHECK(answer("POST /nothing HTTP/1.1", key) == "HTTP/1.1 404");
+  CHECK(answer("PUT /tokenize HTTP/1.1", key) == "HTTP/1.1 405");
+  CHECK(answer("POST /tokenize HTTP/1.1", key + "Content-Type: text/plain\r\n") == "HTTP/1.1 415");
+  CHECK(answer("POST /tokenize HTTP/1.0", key).empty());
+}
+
+TEST_CASE("a trailer counts for nothing and is no longer than a header may be") {
+  TestServer::Options options;
+  options.serving.api_keys = {"secret"};
+  TestServer server("tale-gemma4", options);
+  const auto post = [&](const std::string& headers, const std::string& trailer) {
+    Socket socket(server.port());
+    socket.send("POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n" + headers +
+                "\r\nf\r\n{\"prompt\":\"ab\"}\r\n0\r\n" + trailer + "\r\n");
+    return socket.reply();
+  };
+  const std::string key = "x-api-key: secret\r\n";
+  CHECK(post({}, "Authorization: Bearer secret\r\n").status == 401);
+  CHECK(post({}, "x-api-key: secret\r\n").status == 401);
+  const HttpReply served =
+      post(key, "X-Request-Id: late\r\nContent-Type: text/plain\r\nConnection: close\r\n");
+  CHECK(served.status == 200);
+  CHECK(served.header("x-request-id") != "late");
+  CHECK(served.header("connection") != "close");
+  std::string fields;
+  while (fields.size() < 40000) fields += "X: y\r\n";
+  CHECK(post(key, fields).status == 431);
+  CHECK(post(key, "X: " + std::string(40000, 'y') + "\r\n").status == 431);
+  Socket socket(server.port());
+  socket.send("POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2;" +
+              std::string(40000, 'e') + "\r\n{}\r\n0\r\n\r\n");
+  CHECK(socket.reply().status == 431);
+}
+
+TEST_CASE("a target may name scheme and host, as a proxy's client sends it") {
+  const std::uint16_t port = shared_server("tale-gemma4").port();
+  for (const char* target : {"http://other.example/health", "HTTPS://other.example:80/health?a=http://b/c"})
+    CHECK(http_get(port, target).json()["status"] == "ok");
+  CHECK(http_get(port, "http://other.example").status == 200);
+  CHECK(http_get(port, "http://other.example?a=/health").status == 200);
+  CHECK(http_get(port, "ftp://other.example/health").status == 404);
+}
+
+TEST_CASE("bodies that are compressed or in another character set than UTF-8 get 415") {
+  const std::uint16_t port = shared_server("tale-gemma4").port();
+  const auto post = [&](const std::string& headers) {
+    Socket socket(port);
+    socket.send("POST /tokenize HTTP/1.1\r\nHost: x\r\n" + headers +
+                "Content-Length: 15\r\n\r\n{\"prompt\":\"ab\"}");
+    return socket.reply();
+  };
+  for (const char* good : {"", "Content-Type: application/json; charset=utf-8\r\n",
+                           "Content-Type: APPLICATION/JSON ;a=b; Charset=\"UTF-8\"\r\n",
+                           "Content-Type: application/json;\r\n", "Content-Encoding: identity\r\n"}) {
+    CAPTURE(good);
+    CHECK(post(good).status == 200);
+  }
+  for (const char* bad : {"Content-Type: application/json; charset=utf-16\r\n",
+                          "Content-Type: application/json; a=b; CHARSET=latin1\r\n",
+                          "Content-Encoding: gzip\r\n", "Content-Encoding: gzip, identity\r\n"}) {
+    CAPTURE(bad);
+    const HttpReply reply = post(bad);
+    CHECK(reply.status == 415);
+    CHECK(reply.json()["error"]["code"] == "unsupported_media_type");
+  }
+  CHECK(post("Content-Encoding: br\r\n").header("accept-encoding") == "identity");
+}
+
 TEST_CASE("every response carries the caller's request id, or a new one") {
   const std::uint16_t port = shared_server("tale-gemma4").port();
   CHECK(http_get(port, "/health", "X-Request-Id: my.id-1\r\n").header("x-request-id") == "my.id-1");
@@ -183,9 +263,16 @@ TEST_CASE("a key file is read again on request and kept when it is bad") {
   keys.reload();
   CHECK(allows("three"));
   CHECK_FALSE(allows("one"));
-  write("# none\n");
-  CHECK_THROWS(keys.reload());
+  for (const char* bad : {"# none\n", "good\n\x01\x02 junk\n", "two words\n"}) {
+    write(bad);
+    CHECK_THROWS(keys.reload());
+  }
   CHECK(allows("three"));
+}
+
+TEST_CASE("an empty key is refused: an unset variable must not open the server") {
+  CHECK_THROWS_WITH(server::ApiKeys({""}, std::nullopt), doctest::Contains("--api-key"));
+  CHECK_THROWS_WITH(server::ApiKeys({"key"}, std::nullopt, {""}), doctest::Contains("--admin-key"));
 }
 
 TEST_CASE("until the model is there the server says that it loads") {
@@ -342,6 +429,19 @@ TEST_CASE("a deadline is an error, never a length") {
   CHECK(whole.json()["error"]["code"] == "deadline_exceeded");
   CHECK(http_post(port, "/v1/chat/completions", long_story(false), "X-Request-Timeout-Ms: x\r\n").status ==
         400);
+}
+
+TEST_CASE("the error in a stream of /v1/messages names the request") {
+  const std::uint16_t port = shared_server("tale-gemma4").port();
+  Socket socket(port);
+  socket.send(post_text("/v1/messages", long_story(true).dump(), "X-Request-Id: mine\r\n"));
+  REQUIRE(socket.wait_for("content_block_delta"));
+  Socket other(port);
+  other.send("DELETE /v1/requests/mine HTTP/1.1\r\nHost: x\r\n\r\n");
+  CHECK(other.reply().status == 200);
+  const Json error = Json::parse(event_data(socket.reply().body).back());
+  CHECK(error["type"] == "error");
+  CHECK(error["request_id"] == "mine");
 }
 
 TEST_CASE("a silent stream is pinged") {

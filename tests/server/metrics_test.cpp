@@ -2,6 +2,7 @@
 #include "server/metrics.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <array>
 
@@ -36,6 +37,28 @@ TEST_CASE("counters and histograms are exposed as Prometheus reads them") {
                            "_bucket{model_name=\"a\\\"b\",shape=\"y\",le=\"+Inf\"} 1\n",
                            "_sum{model_name=\"a\\\"b\",shape=\"y\"} 2\n"})
     CHECK(text.find(std::string("lanner:given_seconds") + line) != std::string::npos);
+}
+
+TEST_CASE("a request that is refused is counted once, under its own reason") {
+  test::TestServer::Options options;
+  options.serving.api_keys = {"key"};
+  options.rules.pooling = engine::Pooling::kLast;
+  test::TestServer server("tale-gemma4", options);
+  const auto counted = [&](const char* reason) {
+    return test::http_get(server.port(), "/metrics", "x-api-key: key\r\n")
+               .body.find(fmt::format(
+                   "lanner:request_rejected_total{{model_name=\"tale\",reason=\"{}\"}} 1\n", reason)) !=
+           std::string::npos;
+  };
+  test::http_post(server.port(), "/v1/completions", {{"prompt", "a"}});
+  CHECK(counted("auth"));
+  test::http_post(server.port(), "/v1/completions", {{"prompt", std::vector<int>(100000, 5)}},
+                  "x-api-key: key\r\n");
+  CHECK(counted("context_length"));
+  CHECK_FALSE(counted("invalid"));
+  test::http_post(server.port(), "/v1/completions", {{"prompt", 5}}, "x-api-key: key\r\n");
+  CHECK(counted("invalid"));
+  CHECK(counted("context_length"));
 }
 
 TEST_CASE("a server counts what it did under the names that dashboards know") {

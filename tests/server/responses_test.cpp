@@ -5,8 +5,10 @@
 
 #include "engine/test_models.h"
 #include "server/http_client.h"
+#include "server/messages_format.h"
 #include "server/problem.h"
 #include "server/response_store.h"
+#include "server/responses_format.h"
 #include "server/responses_request.h"
 #include "server/test_server.h"
 
@@ -81,6 +83,80 @@ TEST_CASE("stored responses last an hour, and the latest used stay when bytes ar
   CHECK(store.size_bytes() == 0);
   store.put("big", {Json(std::string(100, 'x')), Json()});
   CHECK_FALSE(store.get("big"));
+}
+
+TEST_CASE("the items of a stream are those of its last event, also when a call is cut") {
+  for (const char* name : test::kTaleNames) {
+    CAPTURE(name);
+    const std::uint16_t port = test::shared_server(name).port();
+    const Json tool = {
+        {"type", "function"},
+        {"name", "look"},
+        {"parameters",
+         {{"type", "object"},
+          {"properties", {{"where", {{"type", "string"}, {"minLength", 90}, {"maxLength", 99}}}}},
+          {"required", {"where"}}}}};
+    Json body = {{"input", "Look."},
+                 {"tools", {tool}},
+                 {"tool_choice", "required"},
+                 {"reasoning", {{"effort", "none"}}},
+                 {"include", {"message.output_text.logprobs"}},
+                 {"seed", 4},
+                 {"stream", true}};
+    for (const int tokens : {4, 24, 40}) {
+      CAPTURE(tokens);
+      body["max_output_tokens"] = tokens;
+      Json items = Json::array();
+      Json added = Json::array();
+      Json final;
+      for (const std::string& data : test::event_data(test::http_post(port, "/v1/responses", body).body)) {
+        const Json event = Json::parse(data);
+        if (event["type"] == "response.output_item.added") added.push_back(event["item"]["id"]);
+        if (event["type"] == "response.output_item.done") items.push_back(event["item"]);
+        if (event.contains("response")) final = event["response"];
+      }
+      CHECK(final["status"] == "incomplete");
+      CHECK(final["output"] == items);
+      REQUIRE(added.size() == items.size());
+      for (std::size_t i = 0; i < items.size(); ++i) CHECK(added[i] == items[i]["id"]);
+      const std::string id = final["id"];
+      CHECK(test::http_get(port, "/v1/responses/" + id).json() == final);
+    }
+  }
+}
+
+TEST_CASE("parts of an answer stand in the order they came in, each item with its own likelihoods") {
+  using text::OutputEvent;
+  using Kind = OutputEvent::Kind;
+  const text::Tokenizer& tokenizer = test::tale("tale-gemma4")->tokenizer();
+  Answer answer({.id = "resp_a", .prompt_tokens = {1}});
+  TokenId next = 10;
+  const auto token = [&](std::vector<OutputEvent> parts) {
+    engine::TokenEvent event;
+    event.id = next++;
+    event.text = std::move(parts);
+    event.logprob.emplace().token.id = event.id;
+    answer.add(event, 0);
+  };
+  token({{.kind = Kind::kContent, .text = "a"}});
+  token({{.kind = Kind::kContent, .text = "b"}});
+  token({{.kind = Kind::kToolStart, .text = "f", .call = 0},
+         {.kind = Kind::kToolArguments, .text = "{}", .call = 0},
+         {.kind = Kind::kToolEnd, .call = 0}});
+  token({{.kind = Kind::kContent, .text = "c"}});
+  answer.add(engine::ChoiceEnd(), 0);
+  const Json message = make_messages_format()->whole(answer);
+  std::string order;
+  for (const Json& block : message["content"]) order += block["type"].get<std::string>() + " ";
+  CHECK(order == "text tool_use text ");
+  const Json response = make_responses_format(tokenizer, {.logprobs = true})->whole(answer);
+  order.clear();
+  for (const Json& item : response["output"]) order += item["type"].get<std::string>() + " ";
+  CHECK(order == "message function_call message ");
+  CHECK(response["output"][0]["id"] != response["output"][2]["id"]);
+  CHECK(response["output"][0]["content"][0]["text"] == "ab");
+  CHECK(response["output"][2]["content"][0]["logprobs"].back()["id"] == 13);
+  CHECK(response["output_text"] == "abc");
 }
 
 TEST_CASE("a streamed response is the whole one, and a conversation goes on from it") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include "io/file_size_limit.h"
 #include "io/temporary_folder.h"
 #include "server/http_client.h"
 #include "server/state_folder.h"
@@ -66,6 +67,29 @@ TEST_CASE("a request's state is saved while it runs and after it, loaded, and co
           late.json()["tokens"]);
     CHECK(http_post(server.port(), "/v1/state/load", {{"name", "early"}}).status == 200);
   }
+}
+
+TEST_CASE(
+    "a disk that takes no more is told of by the state's name and the reason, and the old state stays") {
+  const io::TemporaryFolder folder;
+  TestServer server("tale-gemma4", state_options(folder));
+  const auto save = [&] {
+    return http_post(server.port(), "/v1/state/save", {{"name", "mine"}, {"tokens", {5, 6, 7}}});
+  };
+  const auto load = [&] { return http_post(server.port(), "/v1/state/load", {{"name", "mine"}}).status; };
+  REQUIRE(save().status == 200);
+  {
+    const io::FileSizeLimit full(100);
+    const HttpReply reply = save();
+    CHECK(reply.status == 503);
+    CHECK(reply.header("retry-after"));
+    const Json error = reply.json()["error"];
+    CHECK(error["code"] == "storage_failed");
+    CHECK(error["message"].get<std::string>().starts_with("mine.state: cannot write: the file would exceed"));
+  }
+  CHECK(load() == 200);
+  std::filesystem::remove_all(folder.path());
+  CHECK(save().status == 503);
 }
 
 TEST_CASE("states that cannot be saved or loaded are refused with a reason") {

@@ -47,6 +47,36 @@ std::string streamed_content(std::uint16_t port, Json body) {
 
 }  // namespace
 
+TEST_CASE("bans that leave the asked shape no token are the request's fault, not an end") {
+  for (const char* name : kTaleNames) {
+    CAPTURE(name);
+    const std::uint16_t port = shared_server(name).port();
+    const text::Tokenizer& tokenizer = tale(name)->tokenizer();
+    Json truth = Json::object(), all = Json::object();
+    for (std::size_t id = 0; id < tokenizer.vocab_size(); ++id) {
+      const std::string bytes = tokenizer.token_bytes(static_cast<TokenId>(id));
+      all[std::to_string(id)] = false;
+      if (bytes.starts_with('t') || bytes.starts_with('f')) truth[std::to_string(id)] = false;
+    }
+    Json body = question();
+    body["response_format"] = {{"type", "json_schema"}, {"json_schema", {{"schema", {{"type", "boolean"}}}}}};
+    body["logit_bias"] = truth;
+    HttpReply reply = http_post(port, "/v1/chat/completions", body);
+    CHECK(reply.status == 400);
+    CHECK(reply.json()["error"]["code"] == "invalid_value");
+    body["response_format"] = {{"type", "json_object"}};
+    body["logit_bias"] = all;
+    body["stream"] = true;
+    reply = http_post(port, "/v1/chat/completions", body);
+    CHECK(reply.status == 400);
+    // An end that is banned is no fault: the answer is complete.
+    body = question();
+    body["structured_outputs"] = {{"choice", {"yes"}}};
+    body["ignore_eos"] = true;
+    CHECK(http_post(port, "/v1/chat/completions", body).json()["choices"][0]["message"]["content"] == "yes");
+  }
+}
+
 TEST_CASE("an answer has the shape that was asked for, streamed or whole") {
   for (const char* name : kTaleNames) {
     CAPTURE(name);
