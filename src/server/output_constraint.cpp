@@ -3,6 +3,7 @@
 
 #include "engine/answer_constraint.h"
 #include "server/problem.h"
+#include "text/grammar/work.h"
 
 namespace lanner::server {
 namespace {
@@ -12,6 +13,8 @@ template <typename Make>
 engine::ConstraintFactory checked(const std::string& param, const char* invalid, const Make& make) {
   try {
     return make();
+  } catch (const text::grammar::GrammarLimit& error) {
+    refuse_field(param, "grammar_limit", error.what());
   } catch (const Error& error) {
     const bool unsupported = error.kind() == ErrorKind::kUnsupported;
     refuse_field(param, unsupported ? "unsupported_schema" : invalid, error.what());

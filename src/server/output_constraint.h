@@ -9,7 +9,7 @@
 namespace lanner::server {
 
 /// What makes an answer have its shape; empty when it is free. Throws RequestError for what cannot be
-/// compiled (invalid_schema, invalid_grammar) or enforced (unsupported_schema).
+/// compiled (invalid_schema, invalid_grammar, grammar_limit) or enforced (unsupported_schema).
 engine::ConstraintFactory output_constraint(const ServedModel& served, const OutputShape& shape);
 /// The same with the tools that may or must be called.
 engine::ConstraintFactory output_constraint(const ServedModel& served, const ChatRequest& chat);

@@ -4,7 +4,11 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <map>
+#include <string>
+#include <utility>
 
 namespace lanner::text::grammar {
 
@@ -20,22 +24,36 @@ CodePointSet CodePointSet::range(char32_t first, char32_t last) {
   return set;
 }
 
-std::optional<CodePointSet> CodePointSet::category(std::string_view name) {
-  if (name.empty() || name.size() > 2) return std::nullopt;
+CodePointSet CodePointSet::of(std::vector<Range> ranges) {
   CodePointSet set;
-  char32_t first = 0;
-  bool inside = false;
-  for (char32_t c = 0; c <= kLast + 1; ++c) {
-    const bool in =
-        c <= kLast &&
-        std::string_view(utf8proc_category_string(static_cast<utf8proc_int32_t>(c))).starts_with(name);
-    if (in && !inside) first = c;
-    if (!in && inside) set.ranges_.push_back({first, c - 1});
-    inside = in;
-  }
+  set.ranges_ = std::move(ranges);
   set.normalize();
-  if (set.empty()) return std::nullopt;
   return set;
+}
+
+std::optional<CodePointSet> CodePointSet::category(std::string_view name) {
+  static const std::map<std::string, CodePointSet, std::less<>> kCategories = [] {
+    std::map<std::string, std::vector<Range>, std::less<>> ranges;
+    std::string_view before;
+    for (char32_t c = 0; c <= kLast; ++c) {
+      const std::string_view category = utf8proc_category_string(static_cast<utf8proc_int32_t>(c));
+      std::vector<Range>& own = ranges[std::string(category)];
+      if (category == before)
+        own.back().last = c;
+      else
+        own.push_back({c, c});
+      before = category;
+    }
+    std::map<std::string, CodePointSet, std::less<>> categories;
+    for (auto& [category, own] : ranges) {
+      categories[category] = CodePointSet::of(own);
+      categories[category.substr(0, 1)].add(categories[category]);
+    }
+    std::erase_if(categories, [](const auto& category) { return category.second.empty(); });
+    return categories;
+  }();
+  const auto found = kCategories.find(name);
+  return found == kCategories.end() ? std::nullopt : std::optional(found->second);
 }
 
 void CodePointSet::add(char32_t first, char32_t last) {

@@ -183,8 +183,9 @@ class GbnfParser : private GrammarParser {
     const std::size_t begin = cursor_.position();
     cursor_.expect("[");
     const bool negated = cursor_.take("^");
-    CodePointSet set;
+    std::vector<CodePointSet::Range> ranges;
     while (cursor_.peek() != ']') {
+      source_.work()->take(kPartWork);
       if (cursor_.at_end()) cursor_.fail_at(begin, "the character class has no closing ]");
       const char32_t first = take_escaped();
       char32_t last = first;
@@ -193,9 +194,10 @@ class GbnfParser : private GrammarParser {
         last = take_escaped();
         if (last < first) cursor_.fail("the range of characters is in the wrong order");
       }
-      set.add(first, last);
+      ranges.push_back({first, last});
     }
     cursor_.skip(1);
+    const CodePointSet set = CodePointSet::of(std::move(ranges));
     return source_.character(negated ? set.complement() : set);
   }
 

@@ -24,13 +24,15 @@ std::size_t memory_bytes_of(const Program& program) {
 Grammar::Grammar(GrammarSource source, std::shared_ptr<const GrammarVocabulary> vocabulary)
     : vocabulary_(std::move(vocabulary)),
       program_(std::make_shared<Program>(compile(std::move(source)))),
-      machine_(std::make_shared<Machine>(program_, vocabulary_)) {}
+      machine_(std::make_shared<Machine>(program_, vocabulary_)),
+      fresh_bytes_(machine_->memory_bytes()) {}
 
 Grammar::~Grammar() = default;
 
 std::shared_ptr<Machine> Grammar::machine() const {
   const std::lock_guard lock(mutex_);
-  if (machine_->memory_bytes() > kMaxRemembered) machine_ = std::make_shared<Machine>(program_, vocabulary_);
+  if (machine_->memory_bytes() > fresh_bytes_ + kMaxRemembered)
+    machine_ = std::make_shared<Machine>(program_, vocabulary_);
   return machine_;
 }
 
@@ -40,8 +42,13 @@ std::size_t Grammar::memory_bytes() const {
 }
 
 bool Grammar::accepts(std::string_view text) const {
+  Work work(kCompileWork);
+  return accepts(text, work);
+}
+
+bool Grammar::accepts(std::string_view text, Work& work) const {
   const std::shared_ptr<Machine> machine = this->machine();
-  return machine->accepts(machine->step_text(machine->start(), text));
+  return machine->accepts(machine->step_text(machine->start(), text, work));
 }
 
 }  // namespace lanner::text::grammar

@@ -18,13 +18,15 @@ struct Program;
 class Grammar {
  public:
   /// Throws Error kInvalidArgument for a grammar that is not sound: rules without a definition, or no text
-  /// that satisfies it.
+  /// that satisfies it; GrammarLimit when the source's work does not suffice.
   Grammar(GrammarSource source, std::shared_ptr<const GrammarVocabulary> vocabulary);
   ~Grammar();
 
   const GrammarVocabulary& vocabulary() const { return *vocabulary_; }
   /// Whether the whole text satisfies the grammar (one that uses no markers).
   bool accepts(std::string_view text) const;
+  /// The same as a part of other work: throws GrammarLimit when too little is left.
+  bool accepts(std::string_view text, Work& work) const;
   /// What it takes now: it grows with use.
   std::size_t memory_bytes() const;
 
@@ -37,6 +39,7 @@ class Grammar {
   std::shared_ptr<const Program> program_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<Machine> machine_;
+  std::size_t fresh_bytes_;  ///< Of a machine that remembers nothing.
 };
 
 }  // namespace lanner::text::grammar

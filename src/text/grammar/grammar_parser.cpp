@@ -43,6 +43,7 @@ std::string_view GrammarParser::take_marker() {
 }
 
 ExprId GrammarParser::marker(std::string_view name, std::size_t position) {
+  source_.work()->take(kPartWork + vocabulary_.markers().size() / 4);
   const std::optional<TokenId> id = vocabulary_.marker(name);
   if (!id) cursor_.fail_at(position, fmt::format("the model has no marker token \"{}\"", name));
   return marker(*id, name, position);

@@ -10,8 +10,11 @@ namespace lanner::text::grammar {
 
 namespace {
 
-/// Parts of grammars that may exist at once: stops grammars that would eat the memory.
-constexpr std::size_t kMaxExprs = 4'000'000;
+/// How deep expressions nest: what walks over them recurses.
+constexpr std::uint32_t kMaxDepth = 2000;
+
+/// Literal texts from which on alternatives share their beginnings.
+constexpr std::ptrdiff_t kManyLiterals = 16;
 
 /// How deep shared beginnings of literals nest.
 constexpr int kMaxSharing = 500;
@@ -39,7 +42,9 @@ void split_utf8(char32_t first, char32_t last, int tail_bytes, std::vector<CodeP
 }  // namespace
 
 ExprId GrammarSource::add(Expr expr) {
-  if (exprs_.size() >= kMaxExprs) throw Error(ErrorKind::kInvalidArgument, "the grammar is too large");
+  work_->take(kPartWork + expr.literal.size() + expr.children.size() + expr.tokens.size());
+  for (const ExprId child : expr.children) expr.depth = std::max(expr.depth, exprs_[child].depth + 1);
+  if (expr.depth > kMaxDepth) throw GrammarLimit("the grammar nests too deeply");
   exprs_.push_back(std::move(expr));
   return static_cast<ExprId>(exprs_.size() - 1);
 }
@@ -61,6 +66,20 @@ ExprId GrammarSource::utf8_range(char32_t first, char32_t last) {
 }
 
 ExprId GrammarSource::character(const CodePointSet& set) {
+  if (const std::optional<char32_t> only = set.only()) {
+    std::string text;
+    append_utf8(text, *only);
+    return literal(text);
+  }
+  work_->take(set.ranges().size());
+  const auto known = characters_.find(set.ranges());
+  if (known != characters_.end()) return known->second;
+  const ExprId id = write_character(set);
+  characters_.emplace(set.ranges(), id);
+  return id;
+}
+
+ExprId GrammarSource::write_character(const CodePointSet& set) {
   static constexpr CodePointSet::Range kByLength[] = {
       {0, 0x7F}, {0x80, 0x7FF}, {0x800, 0xFFFF}, {0x10000, CodePointSet::kLast}};
   std::vector<ExprId> ways;
@@ -84,18 +103,43 @@ ExprId GrammarSource::character(const CodePointSet& set) {
 }
 
 ExprId GrammarSource::sequence(std::vector<ExprId> parts) {
-  if (parts.empty()) return empty();
-  if (parts.size() == 1) return parts.front();
-  return add({.kind = Expr::Kind::kSequence, .children = std::move(parts)});
+  const auto is_literal = [&](ExprId part) { return exprs_[part].kind == Expr::Kind::kLiteral; };
+  std::vector<ExprId> merged;  // Neighbours that are literals become one.
+  for (auto part = parts.begin(); part != parts.end();) {
+    const auto end = std::find_if_not(part, parts.end(), is_literal);
+    if (end - part < 2) {
+      merged.push_back(*part++);
+      continue;
+    }
+    std::string text;
+    for (; part != end; ++part) text += exprs_[*part].literal;
+    merged.push_back(literal(text));
+  }
+  if (merged.empty()) return empty();
+  if (merged.size() == 1) return merged.front();
+  return add({.kind = Expr::Kind::kSequence, .children = std::move(merged)});
 }
 
-ExprId GrammarSource::choice(std::vector<ExprId> ways) {
+ExprId GrammarSource::add_choice(std::vector<ExprId> ways) {
   if (ways.empty()) return nothing();
   if (ways.size() == 1) return ways.front();
   return add({.kind = Expr::Kind::kChoice, .children = std::move(ways)});
 }
 
+ExprId GrammarSource::choice(std::vector<ExprId> ways) {
+  const auto is_literal = [&](ExprId way) { return exprs_[way].kind == Expr::Kind::kLiteral; };
+  if (std::ranges::count_if(ways, is_literal) >= kManyLiterals) {
+    std::vector<std::string> texts;
+    for (const ExprId way : ways)
+      if (is_literal(way)) texts.push_back(exprs_[way].literal);
+    std::erase_if(ways, is_literal);
+    ways.push_back(literals(std::move(texts)));
+  }
+  return add_choice(std::move(ways));
+}
+
 ExprId GrammarSource::literals(std::vector<std::string> texts) {
+  for (const std::string& text : texts) work_->take(4 + text.size() / 8);
   std::ranges::sort(texts);
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
   return texts.empty() ? nothing() : shared_prefixes(texts, 0, 0);
@@ -107,7 +151,7 @@ ExprId GrammarSource::shared_prefixes(std::span<const std::string> sorted, std::
   std::vector<ExprId> ways;
   if (depth == kMaxSharing) {
     for (const std::string& text : sorted) ways.push_back(literal(std::string_view(text).substr(from)));
-    return choice(std::move(ways));
+    return add_choice(std::move(ways));
   }
   std::size_t begin = 0;
   if (sorted.front().size() == from) {
@@ -124,7 +168,7 @@ ExprId GrammarSource::shared_prefixes(std::span<const std::string> sorted, std::
     ways.push_back(sequence({head, shared_prefixes(sorted.subspan(begin, end - begin), shared, depth + 1)}));
     begin = end;
   }
-  return choice(std::move(ways));
+  return add_choice(std::move(ways));
 }
 
 ExprId GrammarSource::repeat(ExprId expr, std::uint32_t min, std::uint32_t max) {
@@ -139,6 +183,7 @@ ExprId GrammarSource::until(std::string_view end) {
 }
 
 RuleId GrammarSource::add_rule(std::string name) {
+  work_->take(kPartWork + name.size());
   rules_.push_back({.name = std::move(name)});
   return static_cast<RuleId>(rules_.size() - 1);
 }

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,11 +46,18 @@ struct Expr {
   TokenId token = 0;
   std::vector<TokenId> tokens = {};
   MultipleState multiple = {};
+  std::uint32_t depth = 1;  ///< Of `children`, and one more.
 };
 
 /// A grammar as its front end writes it: rules over bytes and marker tokens. Every front end produces one.
 class GrammarSource {
  public:
+  /// Writing and compiling it count as `work`, which parts of one request share. Everything here throws Error
+  /// GrammarLimit when too little is left.
+  explicit GrammarSource(std::shared_ptr<Work> work = std::make_shared<Work>(kCompileWork))
+      : work_(std::move(work)) {}
+  const std::shared_ptr<Work>& work() const { return work_; }
+
   ExprId nothing() { return add({.kind = Expr::Kind::kNothing}); }
   ExprId empty() { return add({.kind = Expr::Kind::kEmpty}); }
   ExprId literal(std::string_view text);
@@ -88,6 +97,7 @@ class GrammarSource {
   void set_root(RuleId root) { root_ = root; }
   RuleId root() const { return root_; }
   const Expr& expr(ExprId id) const { return exprs_[id]; }
+  std::size_t expr_count() const { return exprs_.size(); }
   std::size_t rule_count() const { return rules_.size(); }
   ExprId body(RuleId rule) const { return rules_[rule].body; }
   bool is_defined(RuleId rule) const { return rules_[rule].defined; }
@@ -95,16 +105,20 @@ class GrammarSource {
 
  private:
   struct Rule {
-    std::string name;
+    std::string name = {};
     ExprId body = 0;
     bool defined = false;
   };
 
   ExprId add(Expr expr);
+  ExprId add_choice(std::vector<ExprId> ways);
+  ExprId write_character(const CodePointSet& set);
   ExprId utf8_range(char32_t first, char32_t last);
   ExprId shared_prefixes(std::span<const std::string> sorted, std::size_t from, int depth);
 
+  std::shared_ptr<Work> work_;
   std::vector<Expr> exprs_;
+  std::map<std::vector<CodePointSet::Range>, ExprId> characters_;
   std::vector<Rule> rules_;
   RuleId root_ = 0;
 };

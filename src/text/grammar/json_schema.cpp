@@ -7,7 +7,7 @@ namespace lanner::text::grammar {
 
 ExprId json_schema_value(GrammarSource& source, const nlohmann::ordered_json& schema,
                          const JsonSchemaOptions& options, int depth, std::vector<std::string>* warnings) {
-  const SchemaDocument document(schema, options, warnings);
+  const SchemaDocument document(schema, options, warnings, *source.work());
   SchemaCompiler compiler(document, source, options.spelling);
   const ExprId value = compiler.value({&schema}, depth);
   compiler.finish();

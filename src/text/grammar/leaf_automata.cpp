@@ -4,18 +4,11 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/error.h"
-
 namespace lanner::text::grammar {
 
-namespace {
-
-constexpr std::size_t kMaxStates = 4'000'000;
-
-}  // namespace
-
-LeafAutomata::LeafAutomata(Terms terms, std::vector<TermId> leaves)
+LeafAutomata::LeafAutomata(Terms terms, std::vector<TermId> leaves, std::shared_ptr<Work> work)
     : terms_(std::move(terms)), leaves_(std::move(leaves)), starts_(leaves_.size(), kUnknown) {
+  terms_.count_in(std::move(work));
   for (std::uint32_t automaton = 0; automaton <= kLiteral;
        ++automaton) {  // The dead state's and the literals'.
     class_of_.emplace_back().fill(0);
@@ -31,15 +24,16 @@ LeafState LeafAutomata::find_start(std::uint32_t leaf) { return starts_[leaf] = 
 /// `term`: alive.
 LeafState LeafAutomata::start_of(TermId term) {
   if (const auto spelled = terms_.spelled(term)) return literal_state(term, *spelled);
+  const auto known = automata_.find(term);
+  if (known != automata_.end()) return state_of(known->second, term);
+  const ByteClasses classes = terms_.byte_classes(term);
+  work().take(4 * kPartWork);
   const auto fresh = static_cast<std::uint32_t>(class_of_.size());
-  const auto [automaton, added] = automata_.emplace(term, fresh);
-  if (added) {
-    const ByteClasses classes = terms_.byte_classes(term);
-    class_of_.push_back(classes.of());
-    class_count_.push_back(classes.count());
-    representatives_.push_back(classes.representatives());
-  }
-  return state_of(automaton->second, term);
+  class_of_.push_back(classes.of());
+  class_count_.push_back(classes.count());
+  representatives_.push_back(classes.representatives());
+  automata_.emplace(term, fresh);
+  return state_of(fresh, term);
 }
 
 LeafState LeafAutomata::find_literal_step(LeafState state) {
@@ -56,22 +50,23 @@ LeafState LeafAutomata::literal_state(TermId term, const Terms::Spelled& spelled
 }
 
 LeafState LeafAutomata::add_state(const State& state) {
-  if (states_.size() >= kMaxStates)
-    throw Error(ErrorKind::kUnsupported, "a regular expression of the grammar has too many states");
+  work().take(kPartWork);
   states_.push_back(state);
   return static_cast<LeafState>(states_.size() - 1);
 }
 
 LeafState LeafAutomata::state_of(std::uint32_t automaton, TermId term) {
   if (term == terms_.nothing()) return kDead;
-  const auto fresh = static_cast<LeafState>(states_.size());
-  const auto [known, added] = known_.emplace(std::uint64_t{automaton} << 32 | term, fresh);
-  if (!added) return known->second;
-  add_state({.term = term,
-             .automaton = automaton,
-             .transitions = static_cast<std::uint32_t>(transitions_.size()),
-             .accepts = terms_.nullable(term)});
+  const std::uint64_t key = std::uint64_t{automaton} << 32 | term;
+  const auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  work().take(class_count_[automaton]);
+  const LeafState fresh = add_state({.term = term,
+                                     .automaton = automaton,
+                                     .transitions = static_cast<std::uint32_t>(transitions_.size()),
+                                     .accepts = terms_.nullable(term)});
   transitions_.resize(transitions_.size() + class_count_[automaton], kUnknown);
+  known_.emplace(key, fresh);
   return fresh;
 }
 
@@ -85,11 +80,14 @@ LeafState LeafAutomata::find_step(LeafState state, std::uint8_t byte) {
 
 void LeafAutomata::add_next_bytes(LeafState state, ByteSet& set) {
   if (is_literal(state)) return set.add(next_byte(state));
-  const auto [entry, added] = next_bytes_.emplace(state, ByteSet{});
-  if (added)
+  auto entry = next_bytes_.find(state);
+  if (entry == next_bytes_.end()) {
+    ByteSet bytes;
+    work().take(ByteSet::kByteValues);
     for (unsigned byte = 0; byte < ByteSet::kByteValues; ++byte)
-      if (step(state, static_cast<std::uint8_t>(byte)) != kDead)
-        entry->second.add(static_cast<std::uint8_t>(byte));
+      if (step(state, static_cast<std::uint8_t>(byte)) != kDead) bytes.add(static_cast<std::uint8_t>(byte));
+    entry = next_bytes_.emplace(state, bytes).first;
+  }
   set |= entry->second;
 }
 
@@ -101,8 +99,10 @@ LeafState LeafAutomata::representative(LeafState state, std::uint32_t max_bytes)
 
 /// Where every character beyond ASCII leads; no classes when that depends on the character.
 LeafAutomata::PlainStep LeafAutomata::step_beyond_ascii(LeafState state) {
+  work().take(kPartWork);
   std::vector<LeafState> missing[4];  // States in which so many bytes of a character are missing.
   const auto enter = [&](std::size_t left, LeafState from, unsigned first, unsigned last) {
+    work().take((last - first + 1) * (1 + missing[left].size() / 8));
     for (unsigned byte = first; byte <= last; ++byte) {
       const LeafState next = step(from, static_cast<std::uint8_t>(byte));
       if (std::ranges::find(missing[left], next) == missing[left].end()) missing[left].push_back(next);
@@ -150,6 +150,7 @@ LeafState LeafAutomata::step_all(LeafState state, std::uint8_t first, std::uint8
 }
 
 LeafState LeafAutomata::find_class_step(LeafState state, std::uint8_t plain_class) {
+  work().take(kPartWork);
   static constexpr std::uint8_t kFirst[] = {0, 'a', 'A', '0'}, kLast[] = {0, 'z', 'Z', '9'};
   LeafState next = kMixed;
   if (plain_class == kBeyondAscii) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -22,7 +23,9 @@ class LeafAutomata {
   static constexpr LeafState kDead = 0;
   static constexpr LeafState kMixed = ~LeafState{1};
 
-  LeafAutomata(Terms terms, std::vector<TermId> leaves);
+  /// What finding states takes counts as `work`.
+  LeafAutomata(Terms terms, std::vector<TermId> leaves, std::shared_ptr<Work> work);
+  Work& work() const { return terms_.work(); }
 
   LeafState start(std::uint32_t leaf) { return starts_[leaf] != kUnknown ? starts_[leaf] : find_start(leaf); }
   LeafState step(LeafState state, std::uint8_t byte) {

@@ -61,6 +61,7 @@ std::size_t LeafMask::memory_bytes() const {
 const LeafMask& LeafMasks::of(LeafState state) {
   const LeafMask*& known = by_state_[state];
   if (known != nullptr) return *known;
+  leaves_.work().take(kPartWork);
   const LeafState representative = leaves_.representative(state, vocabulary_.max_bytes());
   std::unique_ptr<LeafMask>& mask = masks_[representative];
   if (!mask) {
@@ -112,6 +113,7 @@ void LeafMasks::walk_classes(LeafState state, LeafMask& mask) {
   path_[0] = state;
   for (std::uint32_t i = 0; i < nodes.size();) {
     const ClassTrie::Node& node = nodes[i];
+    leaves_.work().take(1);
     const LeafState from = path_[node.depth - 1U];
     // Whole subtrees at one stroke, in strings and words: all that can follow here may follow.
     const PlainClasses classes = node.below | PlainClasses{1} << node.its_class;
@@ -162,6 +164,7 @@ void LeafMasks::walk(const TokenTrie& trie, std::uint32_t first, std::uint32_t l
   const std::span<const TokenTrie::Node> nodes = trie.nodes();
   for (std::uint32_t i = first; i < last;) {
     const TokenTrie::Node& node = nodes[i];
+    leaves_.work().take(1);
     const LeafState next = leaves_.step(path_[node.depth - 1U], node.byte);
     if (next == LeafAutomata::kDead) {
       i = node.end;

@@ -17,6 +17,7 @@ std::vector<LeafMasks::Exit> LeafMasks::add_literals(std::vector<Literal> litera
 /// The nodes first..last are siblings and what is below them.
 void LeafMasks::walk_literals(std::vector<Literal> literals, const TokenTrie& trie, std::uint32_t first,
                               std::uint32_t last, std::span<std::uint64_t> mask, std::vector<Exit>& exits) {
+  leaves_.work().take(1 + 2 * literals.size());
   const auto byte_of = [&](const Literal& literal) { return leaves_.next_byte(literal.state); };
   if (!std::ranges::is_sorted(literals, {}, byte_of)) std::ranges::sort(literals, {}, byte_of);
   const std::span<const TokenTrie::Node> nodes = trie.nodes();

@@ -11,18 +11,28 @@ namespace {
 /// Whole masks that are remembered: 32 KiB each at 262144 tokens.
 constexpr std::size_t kMaxMasks = 256;
 
+/// What a machine may remember.
+constexpr std::size_t kMaxMachineBytes = std::size_t{256} << 20;
+
 }  // namespace
 
 Machine::Machine(std::shared_ptr<const Program> program, std::shared_ptr<const GrammarVocabulary> vocabulary)
     : program_(std::move(program)),
       vocabulary_(std::move(vocabulary)),
-      leaves_(program_->terms, program_->leaves),
+      leaves_(program_->terms, program_->leaves, work_),
       parse_(*program_, leaves_),
       leaf_masks_(*vocabulary_, leaves_),
       path_(vocabulary_->max_bytes() + 1) {}
 
+void Machine::begin(std::uint64_t work) {
+  work_->renew(work);
+  if (remembered_bytes() > kMaxMachineBytes)
+    throw GrammarLimit("the grammar takes too much memory: it has too many states");
+}
+
 ParseState Machine::step_token(ParseState state, TokenId token) {
   const std::lock_guard lock(mutex_);
+  begin(kTokenWork);
   if (vocabulary_->is_marker(token)) return parse_.step_marker(state, token);
   const std::string_view text = vocabulary_->text(token);
   if (text.empty()) return ParseStates::kDead;
@@ -30,9 +40,14 @@ ParseState Machine::step_token(ParseState state, TokenId token) {
   return state;
 }
 
-ParseState Machine::step_text(ParseState state, std::string_view text) {
+ParseState Machine::step_text(ParseState state, std::string_view text, Work& work) {
   const std::lock_guard lock(mutex_);
-  for (const char byte : text) state = parse_.step(state, static_cast<std::uint8_t>(byte));
+  begin(work.left());
+  for (const char byte : text) {
+    work_->take(8);
+    state = parse_.step(state, static_cast<std::uint8_t>(byte));
+  }
+  work.renew(work_->left());
   return state;
 }
 
@@ -48,6 +63,7 @@ void Machine::fill_mask(ParseState state, std::span<std::uint64_t> mask) {
     std::ranges::copy(known->second, mask.begin());
     return;
   }
+  begin(kTokenWork);
   compute_mask(state, mask);
   if (masks_.size() >= kMaxMasks) masks_.clear();
   masks_.emplace(state, std::vector<std::uint64_t>(mask.begin(), mask.end()));
@@ -57,6 +73,7 @@ void Machine::compute_mask(ParseState state, std::span<std::uint64_t> mask) {
   std::ranges::fill(mask, std::uint64_t{0});
   LeafState previous = LeafAutomata::kDead;
   std::vector<LeafMasks::Literal> literals;
+  work_->take(parse_.items(state).size());
   for (std::uint32_t i = 0; i < parse_.items(state).size(); ++i) {
     const ParseStates::Item item = parse_.items(state)[i];
     if (leaves_.is_literal(item.leaf)) {
@@ -64,7 +81,10 @@ void Machine::compute_mask(ParseState state, std::span<std::uint64_t> mask) {
       continue;
     }
     const LeafMask& leaf = leaf_masks_.of(item.leaf);
-    if (item.leaf != previous) leaf.add_to(mask, *vocabulary_);
+    if (item.leaf != previous) {
+      work_->take(leaf.memory_bytes() / 64);
+      leaf.add_to(mask, *vocabulary_);
+    }
     previous = item.leaf;
     if (!leaf.has_exits()) continue;
     const ParseState behind = parse_.after(item.then);
@@ -87,6 +107,7 @@ void Machine::add_exits(const TokenTrie& trie, std::span<const std::uint32_t> ex
   const ByteSet first = next_bytes(behind);
   const std::span<const TokenTrie::Node> nodes = trie.nodes();
   for (const std::uint32_t exit : exits) {
+    work_->take(4);
     for (std::uint32_t child = exit + 1; child < nodes[exit].end; child = nodes[child].end)
       if (first.contains(nodes[child].byte)) add_subtree(trie, child, behind, mask);
   }
@@ -102,6 +123,7 @@ void Machine::add_class_exits(std::span<const std::uint32_t> exits, ParseState b
   const TokenTrie& trie = vocabulary_->plain();
   for (const std::uint32_t exit : exits)
     for (std::uint32_t child = exit + 1; child < nodes[exit].end; child = nodes[child].end) {
+      work_->take(1 + classes.entries(child).size());
       const std::uint8_t its_class = nodes[child].its_class;
       if (its_class >= kSpreadClasses && !first.contains(kClassByte[its_class])) continue;
       for (const std::uint32_t entry : classes.entries(child))
@@ -116,6 +138,7 @@ void Machine::add_subtree(const TokenTrie& trie, std::uint32_t root, ParseState 
   path_[nodes[root].depth - 1U] = state;
   for (std::uint32_t i = root; i < nodes[root].end;) {
     const TokenTrie::Node& node = nodes[i];
+    work_->take(2);
     const ParseState next = parse_.step(path_[node.depth - 1U], node.byte);
     if (next == ParseStates::kDead) {
       i = node.end;
@@ -145,17 +168,17 @@ void Machine::add_markers(ParseState state, std::span<std::uint64_t> mask) {
 }
 
 const ByteSet& Machine::next_bytes(ParseState state) {
-  const auto [entry, added] = next_bytes_.emplace(state, ByteSet{});
-  if (added) {
-    ByteSet set;
-    for (const ParseStates::Item& item : parse_.items(state)) leaves_.add_next_bytes(item.leaf, set);
-    entry->second = set;
-  }
-  return entry->second;
+  const auto known = next_bytes_.find(state);
+  if (known != next_bytes_.end()) return known->second;
+  work_->take(parse_.items(state).size());
+  ByteSet set;
+  for (const ParseStates::Item& item : parse_.items(state)) leaves_.add_next_bytes(item.leaf, set);
+  return next_bytes_.emplace(state, set).first->second;
 }
 
 std::string Machine::forced_text(ParseState state, std::size_t max_bytes) {
   const std::lock_guard lock(mutex_);
+  begin(kTokenWork);
   std::string text;
   while (text.size() < max_bytes && !parse_.accepts(state) && parse_.markers(state).empty()) {
     const std::optional<std::uint8_t> only = next_bytes(state).only();
@@ -168,8 +191,12 @@ std::string Machine::forced_text(ParseState state, std::size_t max_bytes) {
 
 std::size_t Machine::memory_bytes() {
   const std::lock_guard lock(mutex_);
+  return remembered_bytes();
+}
+
+std::size_t Machine::remembered_bytes() const {
   return leaves_.memory_bytes() + parse_.memory_bytes() + leaf_masks_.memory_bytes() +
-         masks_.size() * mask_words(vocabulary_->size()) * sizeof(std::uint64_t);
+         next_bytes_.size() * 64 + masks_.size() * mask_words(vocabulary_->size()) * sizeof(std::uint64_t);
 }
 
 }  // namespace lanner::text::grammar

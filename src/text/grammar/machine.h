@@ -18,7 +18,8 @@
 namespace lanner::text::grammar {
 
 /// A program at work: states and masks found so far, shared by all matchers that started with it. Safe to use
-/// from many threads.
+/// from many threads. What a token asks for is bounded by kTokenWork, and what is remembered by
+/// kMaxMachineBytes: GrammarLimit is thrown beyond, and nothing is lost by it.
 class Machine {
  public:
   Machine(std::shared_ptr<const Program> program, std::shared_ptr<const GrammarVocabulary> vocabulary);
@@ -26,7 +27,8 @@ class Machine {
   ParseState start() const { return parse_.start(); }
   /// kDead when the token cannot come. `token` is no stop token.
   ParseState step_token(ParseState state, TokenId token);
-  ParseState step_text(ParseState state, std::string_view text);
+  /// As much work as `work` has left may be done for it.
+  ParseState step_text(ParseState state, std::string_view text, Work& work);
   bool accepts(ParseState state);
   /// Sets the bits of all tokens that may come, stop tokens included, and clears the others.
   void fill_mask(ParseState state, std::span<std::uint64_t> mask);
@@ -35,6 +37,8 @@ class Machine {
   std::size_t memory_bytes();
 
  private:
+  void begin(std::uint64_t work);
+  std::size_t remembered_bytes() const;
   void compute_mask(ParseState state, std::span<std::uint64_t> mask);
   void add_exits(const TokenTrie& trie, std::span<const std::uint32_t> exits, ParseState behind,
                  std::span<std::uint64_t> mask);
@@ -46,6 +50,7 @@ class Machine {
   const ByteSet& next_bytes(ParseState state);
 
   std::mutex mutex_;
+  std::shared_ptr<Work> work_ = std::make_shared<Work>(kTokenWork);
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const GrammarVocabulary> vocabulary_;
   LeafAutomata leaves_;

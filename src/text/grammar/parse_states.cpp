@@ -43,6 +43,8 @@ ParseState ParseStates::step(ParseState state, std::uint8_t byte) {
   const std::uint64_t key = std::uint64_t{state} << 8 | byte;
   const auto known = steps_.find(key);
   if (known != steps_.end()) return known->second;
+  forget_pending();
+  leaves_.work().take(kPartWork + states_[state].items);
   for (std::uint32_t i = 0; i < states_[state].items; ++i) {
     const Item item = items_[states_[state].first_item + i];
     const LeafState leaf = leaves_.step(item.leaf, byte);
@@ -59,6 +61,8 @@ ParseState ParseStates::step_marker(ParseState state, TokenId marker) {
   const std::uint64_t key = std::uint64_t{state} << 32 | static_cast<std::uint32_t>(marker);
   const auto known = marker_steps_.find(key);
   if (known != marker_steps_.end()) return known->second;
+  forget_pending();
+  leaves_.work().take(kPartWork + markers(state).size());
   for (const MarkerItem& item : markers(state)) {
     const bool matches = item.kind == EdgeKind::kMarker
                              ? item.target == static_cast<std::uint32_t>(marker)
@@ -72,9 +76,11 @@ ParseState ParseStates::step_marker(ParseState state, TokenId marker) {
 }
 
 ParseState ParseStates::after(Frame frame) {
-  std::vector<std::pair<std::uint32_t, ParseState>>& known = after_[frame.place];
+  const std::vector<std::pair<std::uint32_t, ParseState>>& known = after_[frame.place];
+  leaves_.work().take(1 + known.size() / 8);
   for (const auto& [callers, state] : known)
     if (callers == frame.callers) return state;
+  forget_pending();
   pending_.push_back(frame);
   const ParseState state = close();
   after_[frame.place].emplace_back(frame.callers, state);
@@ -96,11 +102,13 @@ void ParseStates::call(std::uint32_t rule, std::uint32_t node, std::uint32_t cou
     return;
   }
   const std::span<const Frame> outer = frames(callers);
+  leaves_.work().take(outer.size());
   of_rule.insert(of_rule.end(), outer.begin(), outer.end());
 }
 
 void ParseStates::follow_edges(const Program::Node& node, std::uint32_t count, std::uint32_t callers) {
   if (node.counts && count >= node.max) return;
+  leaves_.work().take(4 * node.edges.size());
   for (const Program::Edge& edge : node.edges) {
     std::uint32_t next_count = edge.count;
     if (edge.count == Program::kCountUp) {
@@ -127,9 +135,20 @@ void ParseStates::visit(const Frame& at) {
   const Program::Node& node = program_.nodes[node_id];
   if (node.counts ? count >= node.min : node.end) {
     const std::span<const Frame> outer = frames(at.callers);
+    leaves_.work().take(outer.size());
     pending_.insert(pending_.end(), outer.begin(), outer.end());
   }
   follow_edges(node, count, at.callers);
+}
+
+/// What an earlier step left that took too much work.
+void ParseStates::forget_pending() {
+  pending_.clear();
+  for (const std::uint32_t order : called_) callers_[order].clear();
+  called_.clear();
+  new_items_.clear();
+  new_markers_.clear();
+  new_accepts_ = false;
 }
 
 ParseState ParseStates::close() {
@@ -140,6 +159,7 @@ ParseState ParseStates::close() {
     std::vector<Frame> wave;
     wave.swap(pending_);
     sort_unique(wave);
+    leaves_.work().take(1 + 4 * wave.size() + seen.size() / 8);
     for (const Frame& at : wave) {
       if (std::ranges::binary_search(seen, at)) continue;
       visit(at);
@@ -151,8 +171,8 @@ ParseState ParseStates::close() {
   while (!called_.empty()) {
     std::ranges::pop_heap(called_, std::greater<>());
     const std::uint32_t order = called_.back();
-    called_.pop_back();
     const std::uint32_t set = intern_frames(callers_[order]);
+    called_.pop_back();
     callers_[order].clear();
     follow_edges(program_.nodes[program_.rules[rule_at_[order]].start], 0, set);
   }
@@ -162,6 +182,7 @@ ParseState ParseStates::close() {
 }
 
 std::uint32_t ParseStates::intern_frames(std::vector<Frame>& set) {
+  leaves_.work().take(2 + set.size());
   sort_unique(set);
   std::uint64_t hash = set.size();
   for (const Frame& frame : set) hash = hash_frame(hash, frame);
@@ -175,13 +196,11 @@ std::uint32_t ParseStates::intern_frames(std::vector<Frame>& set) {
 }
 
 ParseState ParseStates::intern_state(bool accepts) {
+  leaves_.work().take(2 * (new_items_.size() + new_markers_.size()));
   sort_unique(new_items_);
   sort_unique(new_markers_);
-  if (new_items_.size() > kMaxItems) {
-    new_items_.clear();
-    new_markers_.clear();
-    throw Error(ErrorKind::kUnsupported, "the grammar is too ambiguous: too many ways to read the same text");
-  }
+  if (new_items_.size() > kMaxItems)
+    throw GrammarLimit("the grammar is too ambiguous: too many ways to read the same text");
   ParseState id = kDead;
   if (accepts || !new_items_.empty() || !new_markers_.empty()) {
     std::uint64_t hash = accepts ? 1 : 2;

@@ -81,6 +81,7 @@ class ParseStates {
 
   /// Follows everything that reads nothing from the places in pending_ and the calls in callers_.
   ParseState close();
+  void forget_pending();
   void visit(const Frame& at);
   void follow_edges(const Program::Node& node, std::uint32_t count, std::uint32_t callers);
   void call(std::uint32_t rule, std::uint32_t node, std::uint32_t count, std::uint32_t callers);

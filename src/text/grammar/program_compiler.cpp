@@ -13,14 +13,12 @@ namespace {
 using Kind = Expr::Kind;
 using EdgeKind = Program::EdgeKind;
 
-/// Nodes that a program may have: stops grammars that would eat the memory.
-constexpr std::size_t kMaxNodes = 1'000'000;
-
 bool mentions(const GrammarSource& source, ExprId root, RuleId rule) {
   std::vector<ExprId> open{root};
   while (!open.empty()) {
     const Expr& expr = source.expr(open.back());
     open.pop_back();
+    source.work()->take(1);
     if (expr.kind == Kind::kRule && expr.rule == rule) return true;
     open.insert(open.end(), expr.children.begin(), expr.children.end());
   }
@@ -64,7 +62,9 @@ void loop_instead_of_recursion(GrammarSource& source, RuleId rule) {
 /// Builds the automata of all rules that the root needs, at first with empty steps between nodes.
 class ProgramCompiler {
  public:
-  explicit ProgramCompiler(const GrammarSource& source) : source_(source), facts_(source, program_.terms) {}
+  explicit ProgramCompiler(const GrammarSource& source) : source_(source), facts_(source, program_.terms) {
+    program_.terms.count_in(source.work());
+  }
 
   Program compile() {
     add_node();  // kEndNode
@@ -88,13 +88,15 @@ class ProgramCompiler {
   };
 
   std::uint32_t add_node() {
-    if (steps_.size() >= kMaxNodes) throw Error(ErrorKind::kInvalidArgument, "the grammar is too large");
+    work().take(2 * kPartWork);
     program_.nodes.emplace_back();
     steps_.emplace_back();
     return static_cast<std::uint32_t>(steps_.size() - 1);
   }
+  Work& work() const { return *source_.work(); }
   void step(std::uint32_t from, std::uint32_t to) { steps_[from].push_back(to); }
   void edge(std::uint32_t from, EdgeKind kind, std::uint32_t target, std::uint32_t to) {
+    work().take(kPartWork);
     program_.nodes[from].edges.push_back({.kind = kind, .target = target, .next = to});
   }
 
@@ -107,6 +109,7 @@ class ProgramCompiler {
   }
 
   std::uint32_t open_rule(std::string name, ExprId body, bool nullable) {
+    work().take(2 * kPartWork);
     const auto id = static_cast<std::uint32_t>(program_.rules.size());
     program_.rules.push_back({.name = std::move(name), .nullable = nullable});
     open_rules_.push_back({id, body, add_node()});
@@ -156,7 +159,9 @@ class ProgramCompiler {
     for (std::size_t i = 0; i < parts.size();) {
       std::size_t end = i;
       TermId term = program_.terms.empty();
-      for (; end < parts.size() && facts_.is_mergeable(parts[end]); ++end) {
+      for (std::uint32_t size = 0; end < parts.size() && facts_.is_mergeable(parts[end]); ++end) {
+        size += facts_.size(parts[end]);
+        if (size > kMaxLeafSize && end > i) break;
       }
       for (std::size_t j = end; j-- > i;) term = program_.terms.sequence(facts_.term(parts[j]), term);
       const bool merged = end > i;
@@ -173,13 +178,22 @@ class ProgramCompiler {
 
   void build_choice(const Expr& expr, std::uint32_t from, std::uint32_t to) {
     std::vector<TermId> terms;
+    std::uint32_t size = 0;
+    const auto add_leaf = [&] {
+      if (!terms.empty()) leaf(program_.terms.choice(terms), from, to);
+      terms.clear();
+      size = 0;
+    };
     for (const ExprId way : expr.children) {
-      if (facts_.is_mergeable(way))
-        terms.push_back(facts_.term(way));
-      else
+      if (!facts_.is_mergeable(way)) {
         build(way, from, to);
+        continue;
+      }
+      size += facts_.size(way);
+      if (size > kMaxLeafSize) add_leaf();
+      terms.push_back(facts_.term(way));
     }
-    if (!terms.empty()) leaf(program_.terms.choice(terms), from, to);
+    add_leaf();
   }
 
   void build_repeat(const Expr& expr, std::uint32_t from, std::uint32_t to) {
@@ -221,6 +235,7 @@ class ProgramCompiler {
       while (!open.empty()) {
         const std::uint32_t at = open.back();
         open.pop_back();
+        work().take(1 + 4 * program_.nodes[at].edges.size() + steps_[at].size());
         if (at == Program::kEndNode) closed[node].end = true;
         const auto& edges = program_.nodes[at].edges;
         closed[node].edges.insert(closed[node].edges.end(), edges.begin(), edges.end());

@@ -87,12 +87,12 @@ class GroupTransform {
  public:
   GroupTransform(Program& program, const std::vector<std::uint32_t>& group)
       : program_(program), group_(group), size_(group.size()) {
-    if (size_ > kMaxGroup)
-      throw Error(ErrorKind::kUnsupported, "too many rules of the grammar begin with each other");
+    if (size_ > kMaxGroup) throw GrammarLimit("too many rules of the grammar begin with each other");
   }
 
   void run() {
     split_starts();
+    work().take(size_ * size_ * (2 * kPartWork + size_));
     close_units();
     for (std::size_t from = 0; from < size_; ++from)
       for (std::size_t goal = 0; goal < size_; ++goal) add_chain_rule(from, goal);
@@ -108,12 +108,15 @@ class GroupTransform {
     std::uint32_t tail_rule;  ///< kNone when nothing can come behind it.
   };
 
+  Work& work() const { return program_.terms.work(); }
   std::uint32_t add_node(Program::Node node) {
+    work().take(2 * kPartWork + kPartWork * node.edges.size());
     program_.nodes.push_back(std::move(node));
     return static_cast<std::uint32_t>(program_.nodes.size() - 1);
   }
   std::uint32_t add_rule(std::string name, std::vector<Program::Edge> edges) {
     const std::uint32_t start = add_node({.edges = std::move(edges)});
+    work().take(name.size());
     program_.rules.push_back({.name = std::move(name), .start = start});
     return static_cast<std::uint32_t>(program_.rules.size() - 1);
   }
@@ -171,11 +174,13 @@ class GroupTransform {
 
   void fill_chain_rule(std::size_t from, std::size_t goal) {
     std::vector<Program::Edge> edges;
+    work().take(left_calls_.size());
     for (const LeftCall& call : left_calls_)
       if (call.tail_rule != Program::kNone && unit_[from * size_ + call.first])
         edges.push_back({.kind = EdgeKind::kCall,
                          .target = call.tail_rule,
                          .next = chain_nodes_[call.owner * size_ + goal]});
+    work().take(kPartWork * edges.size());
     program_.nodes[program_.rules[chains_[from * size_ + goal]].start].edges = std::move(edges);
   }
 

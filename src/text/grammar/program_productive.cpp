@@ -28,6 +28,7 @@ class Productive {
       if (program.nodes[node].counts) counted_.push_back(node);
     for (bool changed = true; changed;) {
       changed = false;
+      program.terms.work().take(1 + counted_.size());
       for (const std::uint32_t node : counted_) {
         const auto& edges = program.nodes[node].edges;
         if (nodes_[node] || edges.empty() || !rules_[edges[0].target]) continue;
@@ -59,6 +60,7 @@ class Productive {
     open_.push_back(node);
   }
   void recheck(std::uint32_t node) {
+    program_.terms.work().take(1 + (nodes_[node] ? 0 : program_.nodes[node].edges.size()));
     if (!nodes_[node] && std::ranges::any_of(program_.nodes[node].edges,
                                              [&](const Program::Edge& edge) { return this->edge(edge); }))
       mark(node);

@@ -48,7 +48,7 @@ struct Regex {
 
 class RegexParser {
  public:
-  explicit RegexParser(Cursor& cursor) : cursor_(cursor) {}
+  RegexParser(Cursor& cursor, Work& work) : cursor_(cursor), work_(work) {}
 
   Regex parse() {
     Regex regex = parse_choice();
@@ -68,6 +68,7 @@ class RegexParser {
 
   Regex parse_sequence() {
     Regex sequence;
+    work_.take(2 * kPartWork);
     while (!cursor_.at_end() && cursor_.peek() != '|' && cursor_.peek() != ')') {
       if (cursor_.take("^"))
         sequence.children.push_back({.kind = Regex::Kind::kBegin});
@@ -117,6 +118,7 @@ class RegexParser {
   }
 
   Regex parse_atom() {
+    work_.take(2 * kPartWork);
     if (cursor_.take("(")) return parse_group();
     if (cursor_.take("[")) return {.kind = Regex::Kind::kSet, .set = parse_class()};
     if (cursor_.take(".")) return {.kind = Regex::Kind::kSet, .set = line_ends().complement()};
@@ -146,27 +148,26 @@ class RegexParser {
   CodePointSet parse_class() {
     const std::size_t begin = cursor_.position() - 1;
     const bool negated = cursor_.take("^");
-    CodePointSet set;
+    std::vector<CodePointSet::Range> ranges;
     while (!cursor_.take("]")) {
       if (cursor_.at_end()) cursor_.fail_at(begin, "the character class has no closing ]");
       const CodePointSet first = take_class_member();
-      const bool single = first.ranges().size() == 1 && first.ranges()[0].first == first.ranges()[0].last;
-      if (cursor_.peek() == '-' && cursor_.peek(1) != ']' && single) {
+      if (cursor_.peek() == '-' && cursor_.peek(1) != ']' && first.only()) {
         cursor_.skip(1);
         const CodePointSet last = take_class_member();
-        const bool last_single = last.ranges().size() == 1 && last.ranges()[0].first == last.ranges()[0].last;
-        if (!last_single) cursor_.fail("a class cannot end a range");
-        if (last.ranges()[0].first < first.ranges()[0].first)
-          cursor_.fail("the range of characters is in the wrong order");
-        set.add(first.ranges()[0].first, last.ranges()[0].first);
+        if (!last.only()) cursor_.fail("a class cannot end a range");
+        if (*last.only() < *first.only()) cursor_.fail("the range of characters is in the wrong order");
+        ranges.push_back({*first.only(), *last.only()});
       } else {
-        set.add(first);
+        ranges.insert(ranges.end(), first.ranges().begin(), first.ranges().end());
       }
     }
+    const CodePointSet set = CodePointSet::of(std::move(ranges));
     return negated ? set.complement() : set;
   }
 
   CodePointSet take_class_member() {
+    work_.take(kPartWork);
     if (cursor_.at_end()) cursor_.fail("the character class has no closing ]");
     if (cursor_.next_is("\\b")) {
       cursor_.skip(2);
@@ -276,11 +277,13 @@ class RegexParser {
     const std::string name(cursor_.since(begin));
     cursor_.expect("}");
     const std::optional<CodePointSet> set = CodePointSet::category(name);
+    if (set) work_.take(set->ranges().size());
     if (!set) cursor_.unsupported(fmt::format("\"{}\" is not a general category of Unicode", name));
     return negated ? set->complement() : *set;
   }
 
   Cursor& cursor_;
+  Work& work_;
 };
 
 /// What an expression's texts are surrounded by where no anchor stands.
@@ -363,7 +366,7 @@ class RegexWriter {
 ExprId parse_regex(GrammarSource& source, std::string_view expression, std::string_view what,
                    const WriteCharacter& write, Surroundings surroundings) {
   Cursor cursor(expression, what);
-  const Regex regex = RegexParser(cursor).parse();
+  const Regex regex = RegexParser(cursor, *source.work()).parse();
   return RegexWriter(source, write, cursor, surroundings).write(regex);
 }
 

@@ -14,6 +14,12 @@ namespace {
 /// A repetition of at most so many times does not count as a loop.
 constexpr std::uint32_t kShortRepeat = 64;
 
+/// How deep the rules nest that become one regular language: what walks over them recurses.
+constexpr std::uint32_t kMaxHeight = 2000;
+
+/// A size that is larger than any that matters.
+constexpr std::uint64_t kVast = 1U << 30;
+
 using Kind = Expr::Kind;
 
 /// Calls `visit(rule)` for every rule the expression uses.
@@ -23,6 +29,7 @@ void each_rule(const GrammarSource& source, ExprId root, const Visit& visit) {
   while (!open.empty()) {
     const Expr& expr = source.expr(open.back());
     open.pop_back();
+    source.work()->take(1);
     if (expr.kind == Kind::kRule) visit(expr.rule);
     open.insert(open.end(), expr.children.begin(), expr.children.end());
   }
@@ -31,7 +38,7 @@ void each_rule(const GrammarSource& source, ExprId root, const Visit& visit) {
 }  // namespace
 
 RuleFacts::RuleFacts(const GrammarSource& source, Terms& terms)
-    : source_(source), terms_(terms), rules_(source.rule_count()) {
+    : source_(source), terms_(terms), rules_(source.rule_count()), shapes_(source.expr_count()) {
   for (RuleId rule = 0; rule < rules_.size(); ++rule)
     if (!source.is_defined(rule))
       throw Error(ErrorKind::kInvalidArgument,
@@ -56,9 +63,8 @@ void RuleFacts::find_leaf_rules(const std::vector<std::vector<RuleId>>& users) {
     const RuleId rule = ready.back();
     ready.pop_back();
     reached[rule] = true;
-    const Shape shape = this->shape(source_.body(rule));
-    rules_[rule].leaf = shape.regular && shape.mergeable;
-    rules_[rule].has_loop = shape.has_loop;
+    rules_[rule].shape = shape(source_.body(rule));
+    rules_[rule].leaf = rules_[rule].shape.regular && rules_[rule].shape.mergeable;
     for (const RuleId user : users[rule])
       if (--waiting[user] == 0) ready.push_back(user);
   }
@@ -66,15 +72,21 @@ void RuleFacts::find_leaf_rules(const std::vector<std::vector<RuleId>>& users) {
     if (!reached[rule]) shape(source_.body(rule));
 }
 
-RuleFacts::Shape RuleFacts::shape(ExprId id) {
-  if (mergeable_.size() <= id) mergeable_.resize(id + 1);
-  const Expr& expr = source_.expr(id);
+const RuleFacts::Shape& RuleFacts::shape(ExprId id) {
+  if (!shapes_[id]) shapes_[id] = find_shape(source_.expr(id));
+  return *shapes_[id];
+}
+
+RuleFacts::Shape RuleFacts::find_shape(const Expr& expr) {
   Shape result;
+  std::uint64_t size = std::max<std::size_t>(expr.literal.size(), 1);
   for (const ExprId child : expr.children) {
-    const Shape part = shape(child);
+    const Shape& part = shape(child);
     result.regular = result.regular && part.regular;
     result.mergeable = result.mergeable && part.mergeable;
     result.has_loop = result.has_loop || part.has_loop;
+    result.height = std::max(result.height, part.height + 1);
+    size = std::min(size + part.size, kVast);
   }
   switch (expr.kind) {
     case Kind::kMarker:
@@ -82,26 +94,28 @@ RuleFacts::Shape RuleFacts::shape(ExprId id) {
       result.regular = result.mergeable = false;
       break;
     case Kind::kRule:
+      result = rules_[expr.rule].shape;
+      ++result.height;
       result.regular = rules_[expr.rule].leaf;
-      result.has_loop = rules_[expr.rule].has_loop;
       result.mergeable = result.regular && !result.has_loop;
+      size = result.size;
       break;
     case Kind::kRepeat:
       if (expr.max > kShortRepeat) result.has_loop = true;
       break;
-    case Kind::kBoth:
-    case Kind::kComplement:
-      result.mergeable = true;  // term() reports what is not regular.
-      break;
     default:
       break;
   }
-  mergeable_[id] = result.mergeable ? 1 : 0;
+  result.size = static_cast<std::uint32_t>(size);
+  if (result.size > kMaxLeafSize || result.height > kMaxHeight) result.mergeable = false;
+  if (expr.kind == Kind::kBoth || expr.kind == Kind::kComplement)
+    result.mergeable = true;  // term() reports what is not regular.
   return result;
 }
 
 bool RuleFacts::nullable(ExprId id) const {
   const Expr& expr = source_.expr(id);
+  source_.work()->take(1);
   const auto child = [&](ExprId other) { return nullable(other); };
   switch (expr.kind) {
     case Kind::kEmpty:
@@ -155,6 +169,7 @@ std::vector<TermId> RuleFacts::terms_of(const Expr& expr) {
 
 TermId RuleFacts::term(ExprId id) {
   const Expr& expr = source_.expr(id);
+  source_.work()->take(1);
   switch (expr.kind) {
     case Kind::kNothing:
       return terms_.nothing();

@@ -14,9 +14,6 @@ namespace {
 
 constexpr std::size_t kMaxPrefixItems = 1000;
 
-/// Rules that a schema may become: its parts multiply where alternatives are combined.
-constexpr std::size_t kMaxRules = 200'000;
-
 }  // namespace
 
 std::shared_ptr<const Grammar> text_grammar(GrammarSource source, ExprId root) {
@@ -25,6 +22,7 @@ std::shared_ptr<const Grammar> text_grammar(GrammarSource source, ExprId root) {
   const RuleId rule = source.add_rule("root");
   source.define(rule, root);
   source.set_root(rule);
+  source.work()->take(64 * kPartWork);  // Its tables alone take some time.
   try {
     return std::make_shared<Grammar>(std::move(source), kNoTokens);
   } catch (const Error& error) {
@@ -35,11 +33,9 @@ std::shared_ptr<const Grammar> text_grammar(GrammarSource source, ExprId root) {
 
 ExprId SchemaCompiler::value(const Conjunction& conjunction, int depth) {
   depth = text_.depth_class(depth);
+  document_.work().take(kPartWork + conjunction.size());
   const auto [known, added] = rules_.try_emplace({conjunction, depth});
   if (!added) return source_.rule(known->second);
-  if (rules_.size() > kMaxRules)
-    throw Error(ErrorKind::kUnsupported,
-                fmt::format("{}: too many combinations of its parts", document_.place(document_.root())));
   const RuleId rule = source_.add_rule("value");
   known->second = rule;
   open_.push_back({rule, conjunction, depth});
@@ -78,7 +74,7 @@ ExprId SchemaCompiler::constants(const SchemaFacts& facts, int depth) {
   others.values.reset();
   std::shared_ptr<const Grammar> rest;
   if (!others.only_types()) {
-    GrammarSource source;
+    GrammarSource source(source_.work());
     SchemaCompiler compiler(document_, source, {.whitespace = JsonWhitespace::kCompact});
     const ExprId root = compiler.alternative(others, 0);
     compiler.finish();
@@ -88,7 +84,8 @@ ExprId SchemaCompiler::constants(const SchemaFacts& facts, int depth) {
   for (const OrderedJson* value : *facts.values) {
     const unsigned type = type_bits_of(*value);
     const std::string text = value->dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-    if ((facts.types & type) == 0 || (rest != nullptr && !rest->accepts(text))) continue;
+    document_.work().take(kPartWork + text.size());
+    if ((facts.types & type) == 0 || (rest != nullptr && !rest->accepts(text, document_.work()))) continue;
     if (text_.spelling().quote_marker || value->is_structured())
       ways.push_back(text_.constant(*value, depth));
     else
@@ -156,6 +153,7 @@ ExprId SchemaCompiler::string_body(const Conjunction& conjunction) {
 Conjunction SchemaCompiler::item_schemas(const SchemaFacts& facts, std::size_t index) const {
   Conjunction result;
   for (const OrderedJson* schema : facts.arrays) {
+    document_.work().take(schema->size() + result.size());
     const OrderedJson* items = document_.find(*schema, "items");
     const OrderedJson* prefix = document_.find_array(*schema, "prefixItems");
     const OrderedJson* rest = items;

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <ranges>
+#include <set>
 
 namespace lanner::text::grammar {
 
@@ -12,6 +15,7 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxProperties = 5000, kMaxEnumValues = 10'000, kMaxParts = 400'000;
+constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
 constexpr std::uint64_t kMaxCount = 100'000;
 
 std::string pointer_token(std::string_view key) {
@@ -25,26 +29,6 @@ std::string pointer_token(std::string_view key) {
       token += c;
   }
   return token;
-}
-
-/// Finds `part` below `root` and writes the way there.
-bool find_pointer(const OrderedJson& root, const OrderedJson& part, std::string& pointer) {
-  if (&root == &part) return true;
-  const std::size_t size = pointer.size();
-  if (root.is_object()) {
-    for (auto it = root.begin(); it != root.end(); ++it) {
-      pointer += "/" + pointer_token(it.key());
-      if (find_pointer(it.value(), part, pointer)) return true;
-      pointer.resize(size);
-    }
-  } else if (root.is_array()) {
-    for (std::size_t i = 0; i < root.size(); ++i) {
-      pointer += "/" + std::to_string(i);
-      if (find_pointer(root[i], part, pointer)) return true;
-      pointer.resize(size);
-    }
-  }
-  return false;
 }
 
 /// Undoes %41 in the fragment of a reference.
@@ -78,8 +62,8 @@ std::string describe_json(const OrderedJson& value) {
 }
 
 SchemaDocument::SchemaDocument(const OrderedJson& root, const JsonSchemaOptions& options,
-                               std::vector<std::string>* warnings)
-    : root_(root), options_(options), warnings_(warnings) {
+                               std::vector<std::string>* warnings, Work& work)
+    : root_(root), options_(options), warnings_(warnings), work_(work) {
   check(root, 0);
   if (options.mode != SchemaMode::kStrict) return;
   if (!root.is_object()) fail(root, "", "a strict schema must be an object of type \"object\"");
@@ -92,7 +76,7 @@ SchemaDocument::SchemaDocument(const OrderedJson& root, const JsonSchemaOptions&
 
 void SchemaDocument::check(const OrderedJson& part, int depth) {
   const auto too_large = [&](std::string_view what) {
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: {}", options_.name, what));
+    throw GrammarLimit(fmt::format("{}: {}", options_.name, what));
   };
   if (depth > kMaxDepth) too_large(fmt::format("nests deeper than {} levels", kMaxDepth));
   if (++parts_ > kMaxParts) too_large("too large");
@@ -104,14 +88,35 @@ void SchemaDocument::check(const OrderedJson& part, int depth) {
     if (properties_ > kMaxProperties) too_large(fmt::format("more than {} properties", kMaxProperties));
     if (enum_values_ > kMaxEnumValues) too_large(fmt::format("more than {} enum values", kMaxEnumValues));
   }
+  work_.take(kPartWork);
+  if (part.is_string()) bytes_ += part.get_ref<const std::string&>().size();
+  note_anchors(part);
+  std::size_t index = 0;
   if (part.is_structured())
-    for (const OrderedJson& child : part) check(child, depth + 1);
+    for (auto it = part.begin(); it != part.end(); ++it) {
+      if (part.is_object()) bytes_ += it.key().size();
+      places_.emplace(&*it, Place{&part, index++});
+      check(*it, depth + 1);
+    }
+  if (bytes_ > kMaxBytes) too_large(fmt::format("more than {} bytes of names and texts", kMaxBytes));
+}
+
+void SchemaDocument::note_anchors(const OrderedJson& part) {
+  if (!part.is_object()) return;
+  for (const char* keyword : {"$anchor", "$id", "id"})
+    if (const auto it = part.find(keyword); it != part.end() && it->is_string()) {
+      const std::string& name = it->get_ref<const std::string&>();
+      if (name.empty()) continue;
+      anchors_.emplace(name, &part);
+      if (keyword == std::string_view("$anchor")) anchors_.emplace("#" + name, &part);
+    }
 }
 
 void SchemaDocument::check_strict(const OrderedJson& part) const {
   if (part.is_array())
     for (const OrderedJson& child : part) check_strict(child);
   if (!part.is_object()) return;
+  work_.take(part.size());
   const OrderedJson* properties = part.contains("properties") && part["properties"].is_object() &&
                                           (part.contains("type") || part.contains("additionalProperties"))
                                       ? &part["properties"]
@@ -119,9 +124,12 @@ void SchemaDocument::check_strict(const OrderedJson& part) const {
   if (properties != nullptr) {
     if (!part.contains("additionalProperties") || part["additionalProperties"] != false)
       fail(part, "additionalProperties", "must be false in a strict schema");
-    const OrderedJson required = part.value("required", OrderedJson::array());
+    std::set<std::string_view> required;
+    if (const OrderedJson* names = find(part, "required"))
+      for (const OrderedJson& name : *names)
+        if (name.is_string()) required.insert(name.get_ref<const std::string&>());
     for (auto it = properties->begin(); it != properties->end(); ++it)
-      if (std::find(required.begin(), required.end(), OrderedJson(it.key())) == required.end())
+      if (!required.contains(it.key()))
         fail(part, "required",
              fmt::format("must name every property in a strict schema; \"{}\" is missing", it.key()));
   }
@@ -130,31 +138,21 @@ void SchemaDocument::check_strict(const OrderedJson& part) const {
       check_strict(it.value());
 }
 
-const OrderedJson* SchemaDocument::find_anchor(const OrderedJson& part, std::string_view name) const {
-  if (part.is_object())
-    for (const char* keyword : {"$anchor", "$id", "id"})
-      if (const auto it = part.find(keyword); it != part.end() && it->is_string() && !name.empty()) {
-        const std::string& value = it->get_ref<const std::string&>();
-        if (value == name || (keyword == std::string_view("$anchor") && "#" + value == name)) return &part;
-      }
-  if (part.is_structured())
-    for (const OrderedJson& child : part)
-      if (const OrderedJson* found = find_anchor(child, name)) return found;
-  return nullptr;
-}
-
 const OrderedJson& SchemaDocument::resolve(const OrderedJson& schema) const {
   const std::string& reference = *find_string(schema, "$ref");
   if (reference == "#") return root_;
   if (reference.starts_with("#/")) {
+    const auto [known, added] = pointers_.try_emplace(reference, nullptr);
+    if (!added && known->second != nullptr) return *known->second;
     const std::string pointer = percent_decoded(std::string_view(reference).substr(1));
+    work_.take(pointer.size() + parts_ / 8);  // Members are looked for one after another.
     try {
-      return root_.at(OrderedJson::json_pointer(pointer));
+      return *(known->second = &root_.at(OrderedJson::json_pointer(pointer)));
     } catch (const OrderedJson::exception&) {
       fail(schema, "$ref", fmt::format("\"{}\" leads to nothing in the schema", reference));
     }
   }
-  if (const OrderedJson* found = find_anchor(root_, reference)) return *found;
+  if (const auto found = anchors_.find(reference); found != anchors_.end()) return *found->second;
   fail(schema, "$ref",
        fmt::format("\"{}\" is not in this schema; references to other documents are not followed", reference),
        ErrorKind::kUnsupported);
@@ -217,9 +215,18 @@ std::optional<std::uint32_t> SchemaDocument::find_maximum_count(const OrderedJso
 }
 
 std::string SchemaDocument::place(const OrderedJson& part) const {
-  std::string pointer;
-  find_pointer(root_, part, pointer);
-  return fmt::format("{}#{}", options_.name, pointer);
+  std::vector<std::string> tokens;
+  for (auto at = places_.find(&part); at != places_.end(); at = places_.find(at->second.parent)) {
+    const auto& [parent, index] = at->second;
+    tokens.push_back(
+        parent->is_array()
+            ? std::to_string(index)
+            : pointer_token(std::next(parent->begin(), static_cast<std::ptrdiff_t>(index)).key()));
+  }
+  std::string result = options_.name + "#";
+  for (const std::string& token : tokens | std::views::reverse) result += "/" + token;
+  work_.take(kPartWork + result.size());
+  return result;
 }
 
 std::string SchemaDocument::place(const OrderedJson& schema, std::string_view keyword) const {
@@ -235,6 +242,7 @@ void SchemaDocument::not_enforced(const OrderedJson& schema, std::string_view ke
                                   std::string_view reason) const {
   if (options_.mode == SchemaMode::kStrict) fail(schema, keyword, reason, ErrorKind::kUnsupported);
   if (warnings_ == nullptr) return;
+  work_.take(warnings_->size());
   const std::string warning = fmt::format("{}: {}; ignored", place(schema, keyword), reason);
   if (std::ranges::find(*warnings_, warning) == warnings_->end()) warnings_->push_back(warning);
 }

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "text/grammar/json_schema.h"
+#include "text/grammar/work.h"
 
 namespace lanner::text::grammar {
 
@@ -17,12 +18,13 @@ using OrderedJson = nlohmann::ordered_json;
 /// A schema with its limits checked, its references and the places of its parts for messages.
 class SchemaDocument {
  public:
-  /// Throws kInvalidArgument for schemas over the limits. `root` must outlive it.
+  /// Throws GrammarLimit for schemas over the limits. All must outlive it; reading it counts as `work`.
   SchemaDocument(const OrderedJson& root, const JsonSchemaOptions& options,
-                 std::vector<std::string>* warnings);
+                 std::vector<std::string>* warnings, Work& work);
 
   const OrderedJson& root() const { return root_; }
   const JsonSchemaOptions& options() const { return options_; }
+  Work& work() const { return work_; }
   /// What "$ref" of `schema` refers to.
   const OrderedJson& resolve(const OrderedJson& schema) const;
 
@@ -46,13 +48,21 @@ class SchemaDocument {
  private:
   void check(const OrderedJson& part, int depth);
   void check_strict(const OrderedJson& part) const;
-  const OrderedJson* find_anchor(const OrderedJson& part, std::string_view name) const;
+  void note_anchors(const OrderedJson& part);
   std::uint64_t count(const OrderedJson& schema, const char* keyword, const OrderedJson& value) const;
 
   const OrderedJson& root_;
   const JsonSchemaOptions& options_;
   std::vector<std::string>* warnings_;
-  std::size_t properties_ = 0, enum_values_ = 0, parts_ = 0;
+  Work& work_;
+  std::size_t properties_ = 0, enum_values_ = 0, parts_ = 0, bytes_ = 0;
+  struct Place {
+    const OrderedJson* parent;
+    std::size_t index;
+  };
+  std::unordered_map<const OrderedJson*, Place> places_;
+  std::unordered_map<std::string, const OrderedJson*> anchors_;
+  mutable std::unordered_map<std::string, const OrderedJson*> pointers_;  ///< Resolved ones.
 };
 
 /// A value for messages: `"abc"`, `an array`, …

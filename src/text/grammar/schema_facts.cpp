@@ -4,12 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <unordered_set>
 
 namespace lanner::text::grammar {
 
 namespace {
 
 constexpr std::size_t kMaxAlternatives = 2000;
+
+/// Schemas that lead to each other without a value between them: what follows them recurses.
+constexpr std::size_t kMaxOpen = 500;
 
 struct TypeName {
   const char* name;
@@ -23,6 +28,14 @@ constexpr TypeName kTypes[] = {
 constexpr const char* kNotEnforced[] = {
     "not",      "if",           "dependentSchemas", "dependentRequired", "dependencies", "unevaluatedItems",
     "contains", "contentSchema"};
+
+/// What comparing a value takes.
+std::size_t parts_of(const OrderedJson& value) {
+  std::size_t parts = 1;
+  if (value.is_structured())
+    for (const OrderedJson& child : value) parts += parts_of(child);
+  return parts;
+}
 
 void add_once(Conjunction& conjunction, const OrderedJson& schema) {
   if (std::ranges::find(conjunction, &schema) == conjunction.end()) conjunction.push_back(&schema);
@@ -46,6 +59,11 @@ class Expander {
                      fmt::format("is {}, expected a schema (an object or a boolean)", describe_json(schema)));
     if (std::ranges::find(open_, &schema) != open_.end())
       document_.fail(schema, schema.contains("$ref") ? "$ref" : "", "refers to itself without an end");
+    document_.work().take(kPartWork + open_.size());
+    if (applied_.contains(&schema)) return;
+    if (open_.size() >= kMaxOpen)
+      throw GrammarLimit(fmt::format("{}: more than {} schemas refer to each other without a value between",
+                                     document_.place(schema), kMaxOpen));
     open_.push_back(&schema);
     for (SchemaFacts& facts : alternatives) add_keywords(facts, schema);
     std::erase_if(alternatives, [](const SchemaFacts& facts) { return facts.unsatisfiable; });
@@ -57,22 +75,37 @@ class Expander {
     add_any(alternatives, schema, "anyOf");
     add_any(alternatives, schema, "oneOf");
     open_.pop_back();
+    apply(schema);
   }
 
  private:
+  void apply(const OrderedJson& schema) {
+    if (applied_.insert(&schema).second) applied_order_.push_back(&schema);
+  }
+  /// Forgets what has been applied but for the first `count`.
+  void forget_applied(std::size_t count) {
+    for (; applied_order_.size() > count; applied_order_.pop_back()) applied_.erase(applied_order_.back());
+  }
+
+  std::vector<SchemaFacts> copy(const std::vector<SchemaFacts>& alternatives) {
+    for (const SchemaFacts& facts : alternatives) document_.work().take(2 * kPartWork + facts.parts());
+    return alternatives;
+  }
+
   void add_any(std::vector<SchemaFacts>& alternatives, const OrderedJson& schema, const char* keyword) {
     const OrderedJson* branches = document_.find_array(schema, keyword);
     if (branches == nullptr) return;
     std::vector<SchemaFacts> result;
     std::vector<std::vector<SchemaFacts>> by_branch;
     for (const OrderedJson& branch : *branches) {
-      std::vector<SchemaFacts> with_branch = alternatives;
+      const std::size_t applied = applied_order_.size();
+      std::vector<SchemaFacts> with_branch = copy(alternatives);
       add(with_branch, branch);
-      result.insert(result.end(), with_branch.begin(), with_branch.end());
+      forget_applied(applied);
+      std::ranges::copy(copy(with_branch), std::back_inserter(result));
       if (result.size() > kMaxAlternatives)
-        document_.fail(schema, keyword,
-                       fmt::format("more than {} combinations of alternatives", kMaxAlternatives),
-                       ErrorKind::kUnsupported);
+        throw GrammarLimit(fmt::format("{}: more than {} combinations of alternatives",
+                                       document_.place(schema, keyword), kMaxAlternatives));
       by_branch.push_back(std::move(with_branch));
     }
     if (keyword == std::string_view("oneOf") && !disjoint(by_branch))
@@ -93,6 +126,7 @@ class Expander {
   }
 
   bool disjoint(const SchemaFacts& a, const SchemaFacts& b) const {
+    document_.work().take(kPartWork + (a.values ? a.values->size() : 1) * (b.values ? b.values->size() : 1));
     const unsigned common = a.types & b.types;
     if (common == 0) return true;
     if (a.values && b.values)
@@ -102,6 +136,7 @@ class Expander {
     if (common != kObject) return false;
     // Objects with a required property that tells them apart.
     for (const std::string& name : a.required) {
+      document_.work().take(1 + b.required.size());
       if (std::ranges::find(b.required, name) == b.required.end()) continue;
       const OrderedJson *in_a = constants(a, name), *in_b = constants(b, name);
       if (in_a == nullptr || in_b == nullptr) continue;
@@ -109,6 +144,7 @@ class Expander {
         return schema.contains("const") ? OrderedJson::array({schema["const"]}) : schema["enum"];
       };
       const OrderedJson a_values = values(*in_a), b_values = values(*in_b);
+      document_.work().take((1 + a_values.size()) * (1 + b_values.size()));
       if (std::none_of(a_values.begin(), a_values.end(), [&](const OrderedJson& value) {
             return std::find(b_values.begin(), b_values.end(), value) != b_values.end();
           }))
@@ -118,9 +154,11 @@ class Expander {
   }
 
   /// The property's schema when it has an enum or a constant.
-  static const OrderedJson* constants(const SchemaFacts& facts, const std::string& name) {
+  const OrderedJson* constants(const SchemaFacts& facts, const std::string& name) const {
     for (const OrderedJson* object : facts.objects) {
+      document_.work().take(object->size());
       const auto properties = object->find("properties");
+      if (properties != object->end()) document_.work().take(1 + properties->size() / 4);
       if (properties == object->end() || !properties->contains(name)) continue;
       const OrderedJson& schema = (*properties)[name];
       if (schema.is_object() &&
@@ -131,6 +169,7 @@ class Expander {
   }
 
   void add_keywords(SchemaFacts& facts, const OrderedJson& schema) {
+    document_.work().take(2 * kPartWork + 4 * schema.size());
     add_types(facts, schema);
     add_values(facts, schema);
     add_numbers(facts, schema);
@@ -169,11 +208,13 @@ class Expander {
         facts.values = values;
         return;
       }
+      for (const OrderedJson* value : *facts.values) document_.work().take(parts_of(*value) * values.size());
       std::erase_if(*facts.values, [&](const OrderedJson* value) {
         return std::ranges::none_of(values, [&](const OrderedJson* other) { return *value == *other; });
       });
     };
     if (const OrderedJson* values = document_.find_array(schema, "enum")) {
+      document_.work().take(values->size());
       std::vector<const OrderedJson*> pointers;
       for (const OrderedJson& value : *values) pointers.push_back(&value);
       restrict_to(pointers);
@@ -248,10 +289,10 @@ class Expander {
       facts.max_properties = std::min(facts.max_properties, *max);
     if (const OrderedJson* required = document_.find_array(schema, "required"))
       for (const OrderedJson& name : *required) {
+        document_.work().take(4);
         if (!name.is_string())
           document_.fail(schema, "required", fmt::format("holds {}, expected strings", describe_json(name)));
-        if (std::ranges::find(facts.required, name.get_ref<const std::string&>()) == facts.required.end())
-          facts.required.push_back(name.get<std::string>());
+        facts.required.push_back(name.get<std::string>());
       }
     document_.find_object(schema, "properties");
     document_.find_object(schema, "patternProperties");
@@ -269,6 +310,10 @@ class Expander {
 
   const SchemaDocument& document_;
   std::vector<const OrderedJson*> open_;
+  /// Schemas that all alternatives satisfy already, in the order in which they came: asking twice adds
+  /// nothing.
+  std::unordered_set<const OrderedJson*> applied_;
+  std::vector<const OrderedJson*> applied_order_;
 };
 
 /// What a schema without any type is about, by its keywords.
@@ -286,6 +331,11 @@ unsigned implied_types(const SchemaFacts& facts) {
 }
 
 }  // namespace
+
+std::size_t SchemaFacts::parts() const {
+  return (values ? values->size() / 4 : 0) + 4 * required.size() + patterns.size() + formats.size() +
+         arrays.size() + objects.size() + property_names.size() + 4 * numbers.multiples_of.size();
+}
 
 bool SchemaFacts::only_types() const { return implied_types(*this) == kAnyType; }
 

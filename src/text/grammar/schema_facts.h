@@ -38,13 +38,15 @@ struct SchemaFacts {
   std::uint32_t min_items = 0, max_items = kUnbounded;
   Conjunction arrays;  ///< Schemas that speak of items.
   std::uint32_t min_properties = 0, max_properties = kUnbounded;
-  Conjunction objects;  ///< Schemas that speak of properties.
-  std::vector<std::string> required;
+  Conjunction objects;                ///< Schemas that speak of properties.
+  std::vector<std::string> required;  ///< A name may come twice.
   Conjunction property_names;
   bool closed = false;  ///< unevaluatedProperties is false.
 
   /// Nothing but types and values is asked.
   bool only_types() const;
+  /// What copying it takes.
+  std::size_t parts() const;
 };
 
 /// The alternatives (of anyOf and oneOf) that a conjunction has.

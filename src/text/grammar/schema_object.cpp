@@ -70,21 +70,23 @@ class ObjectCompiler {
     for (const OrderedJson* object : facts_.objects)
       if (const OrderedJson* properties = document_.find_object(*object, "properties"))
         for (auto it = properties->begin(); it != properties->end(); ++it) {
+          document_.work().take(kPartWork + it.key().size());
           add(it.key());
           declared_[object].emplace(it.key(), &it.value());
         }
+    document_.work().take(kPartWork * facts_.required.size());
     for (const std::string& name : facts_.required) add(name);
   }
 
   bool pattern_matches(const OrderedJson& object, const std::string& expression, const std::string& name) {
     std::shared_ptr<const Grammar>& grammar = patterns_[expression];
     if (grammar == nullptr) {
-      GrammarSource source;
+      GrammarSource source(source_.work());
       const ExprId root =
           parse_search_regex(source, expression, document_.place(object, "patternProperties"), write_plain);
       grammar = text_grammar(std::move(source), root);
     }
-    return grammar != nullptr && grammar->accepts(name);
+    return grammar != nullptr && grammar->accepts(name, document_.work());
   }
 
   /// What all schemas ask of the property; nothing when one forbids it.
@@ -95,6 +97,7 @@ class ObjectCompiler {
     };
     bool declared_anywhere = false;
     for (const OrderedJson* object : facts_.objects) {
+      document_.work().take(kPartWork + object->size() + result.size());
       bool declared = false;
       const auto& known = declared_[object];
       if (const auto it = known.find(name); it != known.end()) {
@@ -102,11 +105,13 @@ class ObjectCompiler {
         declared = true;
       }
       if (const OrderedJson* patterns = document_.find_object(*object, "patternProperties"))
-        for (auto it = patterns->begin(); it != patterns->end(); ++it)
+        for (auto it = patterns->begin(); it != patterns->end(); ++it) {
+          document_.work().take(kPartWork + it.key().size() + result.size());
           if (pattern_matches(*object, it.key(), name)) {
             add(it.value());
             declared = true;
           }
+        }
       declared_anywhere = declared_anywhere || declared;
       if (declared) continue;
       if (const OrderedJson* additional = document_.find(*object, "additionalProperties")) add(*additional);
@@ -121,12 +126,12 @@ class ObjectCompiler {
     if (facts_.property_names.empty()) return true;
     if (!names_tried_) {
       names_tried_ = true;
-      GrammarSource source;
+      GrammarSource source(source_.work());
       SchemaCompiler compiler(document_, source, {.whitespace = JsonWhitespace::kCompact});
       const ExprId root = compiler.string_body(facts_.property_names);
       allowed_names_ = text_grammar(std::move(source), root);
     }
-    return allowed_names_ != nullptr && allowed_names_->accepts(printed_string(name));
+    return allowed_names_ != nullptr && allowed_names_->accepts(printed_string(name), document_.work());
   }
 
   void add_declared() {
@@ -167,6 +172,7 @@ class ObjectCompiler {
   /// Adds what the objects but `except` ask of additional properties; false when one forbids them.
   bool add_additional(Conjunction& schemas, const OrderedJson* except) {
     for (const OrderedJson* object : facts_.objects) {
+      document_.work().take(object->size() + schemas.size());
       const OrderedJson* additional =
           object == except ? nullptr : document_.find(*object, "additionalProperties");
       if (additional == nullptr && object != except && object->contains("properties") &&
@@ -188,7 +194,10 @@ class ObjectCompiler {
     if (!facts_.property_names.empty()) rules.push_back(compiler_.string_body(facts_.property_names));
     if (rules.empty() || text_.spelling().quote_marker) rules.push_back(text_.any_key_body());
     std::vector<std::string> printed;
-    for (const std::string& name : names_) printed.push_back(text_.printed(name));
+    for (const std::string& name : names_) {
+      document_.work().take(kPartWork + name.size());
+      printed.push_back(text_.printed(name));
+    }
     if (!printed.empty()) rules.push_back(source_.complement(source_.literals(std::move(printed))));
     for (const PatternUse& other : patterns)
       if (own == nullptr || (&other != own && *other.expression != *own->expression))
@@ -215,8 +224,8 @@ class ObjectCompiler {
     const auto [known, added] = rules_.try_emplace(place);
     if (added) {
       if (rules_.size() > kMaxMemberRules)
-        throw Error(ErrorKind::kUnsupported, fmt::format("{}: too many ways to count its properties",
-                                                         document_.place(*facts_.objects.front())));
+        throw GrammarLimit(fmt::format("{}: too many ways to count its properties",
+                                       document_.place(*facts_.objects.front())));
       known->second = source_.add_rule("members");
       open_.push_back(place);
     }

@@ -2,6 +2,7 @@
 #include "text/grammar/terms.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 
@@ -15,9 +16,16 @@ constexpr std::uint32_t kMaxTermDepth = 4000;
 
 std::uint32_t one_less(std::uint32_t count) { return count == kUnbounded || count == 0 ? count : count - 1; }
 
+/// Of two upper bounds.
+std::uint32_t product(std::uint32_t a, std::uint32_t b) {
+  const std::uint64_t exact = std::uint64_t{a} * b;
+  return a == kUnbounded || b == kUnbounded || exact >= kUnbounded ? kUnbounded
+                                                                   : static_cast<std::uint32_t>(exact);
+}
+
 }  // namespace
 
-Terms::Terms() {
+Terms::Terms(std::shared_ptr<Work> work) : work_(std::move(work)) {
   nodes_.push_back({.kind = Kind::kNothing, .nullable = false, .boolean = false});
   nodes_.push_back({.kind = Kind::kEmpty, .nullable = true, .boolean = false});
   nodes_.push_back({.kind = Kind::kRepeat, .nullable = true, .boolean = false, .max = kUnbounded});
@@ -53,6 +61,8 @@ TermId Terms::intern(const Node& node) {
   } else {
     for (const std::uint64_t word : {node.a, node.b, node.min, node.max}) hash = hash_word(hash, word);
   }
+  work_->take(1);
+  if (node.depth > kMaxTermDepth) throw GrammarLimit("a regular expression of the grammar nests too deeply");
   const auto fresh = static_cast<TermId>(nodes_.size());
   const TermId id = table_.find_or_add(hash, fresh, [&](TermId other) { return same(node, other); });
   if (id != fresh) {  // What the caller appended for this node is not needed.
@@ -61,10 +71,9 @@ TermId Terms::intern(const Node& node) {
     if (node.kind == Kind::kChoice || node.kind == Kind::kBoth) lists_.resize(node.a);
     return id;
   }
-  if (node.depth > kMaxTermDepth)
-    throw Error(ErrorKind::kInvalidArgument, "a regular expression of the grammar nests too deeply");
   nodes_.push_back(node);
   nodes_.back().min_bytes = shortest(node);
+  work_->take(kPartWork);
   return id;
 }
 
@@ -107,13 +116,20 @@ TermId Terms::multiple(const MultipleState& state) {
 
 TermId Terms::sequence(TermId first, TermId second) {
   if (first == kNothing || second == kNothing) return kNothing;
+  if (first == kAnything && second == kAnything) return kAnything;
+  // The first of a sequence's two parts is never a sequence itself.
+  std::vector<TermId> parts;
+  for (; nodes_[first].kind == Kind::kSequence; first = nodes_[first].b) parts.push_back(nodes_[first].a);
+  TermId result = pair(first, second);
+  for (; !parts.empty(); parts.pop_back()) result = pair(parts.back(), result);
+  return result;
+}
+
+/// `first`: no sequence.
+TermId Terms::pair(TermId first, TermId second) {
   if (first == kEmpty) return second;
   if (second == kEmpty) return first;
   if (first == kAnything && second == kAnything) return kAnything;
-  if (nodes_[first].kind == Kind::kSequence) {
-    const Node node = nodes_[first];
-    return sequence(node.a, sequence(node.b, second));
-  }
   const Node &a = nodes_[first], &b = nodes_[second];
   return intern({.kind = Kind::kSequence,
                  .nullable = a.nullable && b.nullable,
@@ -129,7 +145,8 @@ TermId Terms::repeat(TermId term, std::uint32_t min, std::uint32_t max) {
   if (term == kAnything || (min == 1 && max == 1)) return term;
   if (nodes_[term].nullable) min = 0;
   const Node& node = nodes_[term];
-  if (node.kind == Kind::kRepeat && node.min == 0 && node.max == kUnbounded) return term;
+  if (node.kind == Kind::kRepeat && node.min <= 1)  // (x{0,m}){p,n} is x{0,mn}, (x{1,m}){p,n} is x{p,mn}.
+    return repeat(node.a, min, product(node.max, max));
   return intern({.kind = Kind::kRepeat,
                  .nullable = min == 0,
                  .boolean = node.boolean,
@@ -196,6 +213,7 @@ TermId Terms::both(std::span<const TermId> terms) {
 }
 
 TermId Terms::list(Kind kind, std::vector<TermId> terms) {
+  work_->take(4 * terms.size());
   std::ranges::sort(terms);
   terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
   if (terms.empty()) return kind == Kind::kChoice ? kNothing : kAnything;
@@ -216,6 +234,7 @@ TermId Terms::list(Kind kind, std::vector<TermId> terms) {
 }
 
 TermId Terms::multiple_derivative(const MultipleState& state, std::uint8_t byte) {
+  work_->take(kPartWork);
   MultipleState next = state;
   if (byte == '.') {
     if (state.in_fraction) return kNothing;
@@ -239,20 +258,25 @@ TermId Terms::list_derivative(TermId term, std::uint8_t byte) {
   return node.kind == Kind::kChoice ? choice(derived) : both(derived);
 }
 
+/// Parts of a term that are shared are derived once.
 TermId Terms::raw_derivative(TermId term, std::uint8_t byte) {
+  if (term < derived_.size() && derived_[term].search == search_) return derived_[term].term;
+  const TermId derived = find_derivative(term, byte);
+  if (term < derived_.size()) derived_[term] = {search_, derived};
+  return derived;
+}
+
+TermId Terms::find_derivative(TermId term, std::uint8_t byte) {
   const Node node = nodes_[term];
+  work_->take(1);
   switch (node.kind) {
     case Kind::kNothing:
     case Kind::kEmpty:
       return kNothing;
     case Kind::kBytes:
       return sets_[node.a].contains(byte) ? kEmpty : kNothing;
-    case Kind::kSequence: {
-      const TermId through_first = sequence(raw_derivative(node.a, byte), node.b);
-      if (!nodes_[node.a].nullable) return through_first;
-      const TermId ways[] = {through_first, raw_derivative(node.b, byte)};
-      return choice(ways);
-    }
+    case Kind::kSequence:
+      return sequence_derivative(node, byte);
     case Kind::kRepeat: {
       if (term == kAnything) return kAnything;
       const TermId first = raw_derivative(node.a, byte);
@@ -270,8 +294,24 @@ TermId Terms::raw_derivative(TermId term, std::uint8_t byte) {
   return kNothing;
 }
 
+TermId Terms::sequence_derivative(const Node& node, std::uint8_t byte) {
+  const TermId through_first = sequence(raw_derivative(node.a, byte), node.b);
+  if (!nodes_[node.a].nullable) return through_first;
+  const TermId ways[] = {through_first, raw_derivative(node.b, byte)};
+  return choice(ways);
+}
+
+TermId Terms::start_derivative(TermId term, std::uint8_t byte) {
+  derived_.resize(nodes_.size());
+  if (++search_ == 0) {
+    derived_.assign(nodes_.size(), {});
+    search_ = 1;
+  }
+  return raw_derivative(term, byte);
+}
+
 TermId Terms::derivative(TermId term, std::uint8_t byte, std::span<const std::uint8_t> representatives) {
-  const TermId derived = raw_derivative(term, byte);
+  const TermId derived = start_derivative(term, byte);
   return alive(derived, representatives) ? derived : kNothing;
 }
 
@@ -305,12 +345,21 @@ bool Terms::alive(TermId term) {
 bool Terms::alive(TermId term, std::span<const std::uint8_t> bytes) {
   bool result = false;
   if (known_alive(term, result)) return result;
+  std::vector<TermId> seen{term};
+  try {
+    return search_alive(term, bytes, seen);
+  } catch (...) {  // What was not finished is not known.
+    for (const TermId visited : seen) alive_.erase(visited);
+    throw;
+  }
+}
+
+bool Terms::search_alive(TermId term, std::span<const std::uint8_t> bytes, std::vector<TermId>& seen) {
   struct Visit {
     TermId term;
     std::size_t next = 0;
   };
   std::vector<Visit> path{{term}};
-  std::vector<TermId> seen{term};
   alive_[term] = false;  // Until shown otherwise; terms on the path count as visited.
   bool found = false;
   while (!path.empty() && !found) {
@@ -319,16 +368,17 @@ bool Terms::alive(TermId term, std::span<const std::uint8_t> bytes) {
       path.pop_back();
       continue;
     }
-    const TermId next = raw_derivative(top.term, bytes[top.next++]);
+    const TermId next = start_derivative(top.term, bytes[top.next++]);
     bool next_alive = false;
     if (known_alive(next, next_alive)) {
       found = next_alive;
       continue;
     }
     if (seen.size() >= kMaxSearch)
-      throw Error(ErrorKind::kUnsupported, "an intersection of patterns in the grammar has too many states");
-    alive_[next] = false;
+      throw GrammarLimit("an intersection of patterns in the grammar has too many states");
+    work_->take(kPartWork);
     seen.push_back(next);
+    alive_[next] = false;
     path.push_back({next});
   }
   for (const Visit& visit : path) alive_[visit.term] = true;
@@ -353,6 +403,7 @@ void Terms::collect_sets(TermId term, std::vector<ByteSet>& out) const {
   while (!open.empty()) {
     const TermId id = open.back();
     open.pop_back();
+    work_->take(2);
     if (!seen.emplace(id, true).second) continue;
     const Node& node = nodes_[id];
     if (node.kind == Kind::kBytes) out.push_back(sets_[node.a]);
@@ -370,9 +421,30 @@ void Terms::collect_sets(TermId term, std::vector<ByteSet>& out) const {
 }
 
 TermId Terms::within(TermId term, std::uint32_t max_bytes) {
+  if (max_bytes != within_bytes_) within_.clear();
+  within_bytes_ = max_bytes;
+  if (nodes_[term].boolean) return term;
+  const auto known = within_.find(term);
+  if (known != within_.end()) return known->second;
+  work_->take(kPartWork);
+  const TermId found = find_within(term, max_bytes);
+  within_.emplace(term, found);
+  return found;
+}
+
+TermId Terms::find_within(TermId term, std::uint32_t max_bytes) {
   const Node node = nodes_[term];
-  if (node.boolean) return term;
-  if (node.kind == Kind::kSequence) return sequence(within(node.a, max_bytes), within(node.b, max_bytes));
+  if (node.kind == Kind::kSequence) {
+    std::vector<TermId> parts;
+    std::uint64_t bytes = 0;  // What lies beyond max_bytes may stay.
+    for (; nodes_[term].kind == Kind::kSequence && bytes <= max_bytes; term = nodes_[term].b) {
+      parts.push_back(within(nodes_[term].a, max_bytes));
+      bytes += nodes_[parts.back()].min_bytes;
+    }
+    TermId result = bytes <= max_bytes ? within(term, max_bytes) : term;
+    for (; !parts.empty(); parts.pop_back()) result = sequence(parts.back(), result);
+    return result;
+  }
   if (node.kind == Kind::kRepeat) {
     const std::uint32_t reach = max_bytes / std::max(nodes_[node.a].min_bytes, 1U);
     const std::uint32_t max = node.max > reach ? kUnbounded : node.max;
@@ -386,7 +458,7 @@ TermId Terms::within(TermId term, std::uint32_t max_bytes) {
 
 std::size_t Terms::memory_bytes() const {
   return nodes_.size() * sizeof(Node) + lists_.size() * sizeof(TermId) + sets_.size() * sizeof(ByteSet) +
-         table_.memory_bytes() + alive_.size() * 32;
+         table_.memory_bytes() + derived_.size() * sizeof(Derived) + (alive_.size() + within_.size()) * 32;
 }
 
 }  // namespace lanner::text::grammar

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 #include "text/grammar/byte_classes.h"
 #include "text/grammar/byte_set.h"
 #include "text/grammar/intern_table.h"
+#include "text/grammar/work.h"
 
 namespace lanner::text::grammar {
 
@@ -34,7 +36,11 @@ struct MultipleState {
 /// JACM 1964; Owens, Reppy, Turon, "Regular-expression derivatives re-examined", JFP 2009.
 class Terms {
  public:
-  Terms();
+  /// What it does counts as `work`.
+  explicit Terms(std::shared_ptr<Work> work = std::make_shared<Work>(kCompileWork));
+  /// From now on it counts as other work.
+  void count_in(std::shared_ptr<Work> work) { work_ = std::move(work); }
+  Work& work() const { return *work_; }
 
   TermId nothing() const { return kNothing; }    ///< No text at all.
   TermId empty() const { return kEmpty; }        ///< Only the empty text.
@@ -104,22 +110,38 @@ class Terms {
 
   void collect_sets(TermId term, std::vector<ByteSet>& out) const;
   TermId intern(const Node& node);
+  TermId pair(TermId first, TermId second);
   TermId list(Kind kind, std::vector<TermId> terms);
   std::span<const TermId> items(const Node& node) const { return {lists_.data() + node.a, node.b}; }
   bool same(const Node& node, TermId id) const;
   std::uint32_t shortest(const Node& node) const;
   void merge_sets(std::vector<TermId>& terms);
+  TermId start_derivative(TermId term, std::uint8_t byte);
+  TermId find_derivative(TermId term, std::uint8_t byte);
   TermId raw_derivative(TermId term, std::uint8_t byte);
+  TermId sequence_derivative(const Node& node, std::uint8_t byte);
   TermId multiple_derivative(const MultipleState& state, std::uint8_t byte);
   TermId list_derivative(TermId term, std::uint8_t byte);
   bool known_alive(TermId term, bool& alive) const;
+  bool search_alive(TermId term, std::span<const std::uint8_t> bytes, std::vector<TermId>& seen);
+  TermId find_within(TermId term, std::uint32_t max_bytes);
 
+  std::shared_ptr<Work> work_;
   std::vector<Node> nodes_;
   std::vector<ByteSet> sets_;
   std::vector<MultipleState> multiples_;
   std::vector<TermId> lists_;
   InternTable table_;
   std::unordered_map<TermId, bool> alive_;
+  /// By term: its derivative, found by the search with the same number.
+  struct Derived {
+    std::uint32_t search = 0;
+    TermId term = 0;
+  };
+  std::vector<Derived> derived_;
+  std::uint32_t search_ = 0;
+  std::unordered_map<TermId, TermId> within_;  ///< For tokens of within_bytes_.
+  std::uint32_t within_bytes_ = 0;
 };
 
 }  // namespace lanner::text::grammar

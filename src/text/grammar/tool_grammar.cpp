@@ -78,7 +78,7 @@ class GemmaCalls {
     for (const Tool& tool : tools) {
       const JsonSchemaOptions options =
           schema_options(tool, {.whitespace = JsonWhitespace::kCompact, .quote_marker = quote_});
-      const SchemaDocument document(*tool.parameters, options, warnings_);
+      const SchemaDocument document(*tool.parameters, options, warnings_, *source_.work());
       SchemaCompiler compiler(document, source_, options.spelling);
       const ExprId arguments = compiler.value({tool.parameters, &kNoParameters}, 1);
       compiler.finish();
@@ -120,7 +120,7 @@ class QwenCalls {
   ExprId parameters(const Tool& tool) {
     // Value rules refer to the options and the document until they are finished.
     const JsonSchemaOptions options = schema_options(tool, {.whitespace = JsonWhitespace::kFlexible});
-    const SchemaDocument document(*tool.parameters, options, warnings_);
+    const SchemaDocument document(*tool.parameters, options, warnings_, *source_.work());
     SchemaCompiler compiler(document, source_, options.spelling);
     std::vector<ExprId> ways;
     for (const SchemaFacts& facts : expand(document, {tool.parameters})) {
