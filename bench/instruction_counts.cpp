@@ -29,29 +29,32 @@ std::vector<float> ramp(std::size_t count) {
   return values;
 }
 
-std::function<void()> int8_linear(int bits, std::size_t rows) {
+std::function<void()> int8_linear(const WeightSpec& spec, std::size_t rows) {
   struct Memory {
     Buffer weights;
     PackedView w;
     std::vector<std::int8_t> codes;
     std::vector<float> scales, sums, out;
+    std::vector<std::int32_t> offsets;
   };
-  const WeightSpec spec{WeightFormat::kAffine, lanner::DType::kBF16, bits, 64};
+  const auto group = static_cast<std::size_t>(spec.group);
   const auto memory = std::make_shared<Memory>();
   memory->weights = Buffer::zeroed(packed_bytes(spec, kOutputs, kColumns));
   memory->w = {.spec = spec, .rows = kOutputs, .columns = kColumns, .data = memory->weights.data()};
   memory->codes.resize(rows * kColumns);
-  memory->scales.resize(rows * kColumns / 64);
-  memory->sums.resize(rows * kColumns / 64);
+  memory->scales.resize(rows * kColumns / group);
+  memory->sums.resize(rows * kColumns / group);
+  memory->offsets.resize(rows * kColumns / group);
   memory->out.resize(rows * kOutputs);
   const auto kernels = int8_kernels_avx2(spec);
-  kernels.quantize_rows(memory->codes.data(), memory->scales.data(), memory->sums.data(),
-                        ramp(rows * kColumns).data(), rows, kColumns, 64);
+  kernels.quantize_rows(
+      {memory->codes.data(), memory->scales.data(), memory->sums.data(), memory->offsets.data()},
+      ramp(rows * kColumns).data(), rows, kColumns, group);
   return [=] {
-    kernels.linear(
-        memory->w,
-        {memory->codes.data(), memory->scales.data(), memory->sums.data(), kColumns, kColumns / 64},
-        memory->out.data(), kOutputs, rows, 0, memory->w.tiles());
+    kernels.linear(memory->w,
+                   {memory->codes.data(), memory->scales.data(), memory->sums.data(), memory->offsets.data(),
+                    kColumns, kColumns / group},
+                   memory->out.data(), kOutputs, rows, 0, memory->w.tiles());
   };
 }
 
@@ -61,7 +64,8 @@ std::function<void()> quantize() {
     std::int8_t codes[kColumns];
     float scales[kColumns / 64];
     float sums[kColumns / 64];
-    quantize_rows_avx2(codes, scales, sums, x->data(), 1, kColumns, 64);
+    std::int32_t offsets[kColumns / 64];
+    quantize_rows_avx2({codes, scales, sums, offsets}, x->data(), 1, kColumns, 64);
   };
 }
 
@@ -76,10 +80,14 @@ std::function<void()> norm() {
 std::map<std::string, std::function<std::function<void()>()>> cases() {
   std::map<std::string, std::function<std::function<void()>()>> all = {{"quantize_rows", quantize},
                                                                        {"rms_norm", norm}};
+  std::map<std::string, WeightSpec> formats = {{"mxfp4", {WeightFormat::kMxfp4, lanner::DType::kU8, 4, 32}},
+                                               {"nvfp4", {WeightFormat::kNvfp4, lanner::DType::kU8, 4, 16}}};
   for (const int bits : {2, 3, 4, 5, 6, 8})
+    formats[std::to_string(bits) + "bit"] = {WeightFormat::kAffine, lanner::DType::kBF16, bits, 64};
+  for (const auto& [name, spec] : formats)
     for (const std::size_t rows : {1U, 4U, 16U})
-      all["int8_linear_" + std::to_string(bits) + "bit_" + std::to_string(rows) + "rows"] = [=] {
-        return int8_linear(bits, rows);
+      all["int8_linear_" + name + "_" + std::to_string(rows) + "rows"] = [=, spec = spec] {
+        return int8_linear(spec, rows);
       };
   return all;
 }

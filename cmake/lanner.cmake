@@ -43,15 +43,15 @@ endfunction()
 # lanner_isa_sources(target AVX2 file.avx2.cpp ...): per-file ISA flags and -O3 in every preset: at -O2 GCC keeps tiles of
 # vectors (arrays with constant loops) in memory instead of registers, a factor of 4.
 function(lanner_isa_sources target)
-  cmake_parse_arguments(ARG "" "" "AVX2;AVX512;AVX512VNNI;NEON;NEONDOT" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "AVX2;AVX512;AVX512VNNI;AVX512BF16;NEON;NEONDOT" ${ARGN})
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    target_sources(${target} PRIVATE ${ARG_AVX2} ${ARG_AVX512} ${ARG_AVX512VNNI})
+    target_sources(${target} PRIVATE ${ARG_AVX2} ${ARG_AVX512} ${ARG_AVX512VNNI} ${ARG_AVX512BF16})
     set_source_files_properties(${ARG_AVX2} PROPERTIES COMPILE_OPTIONS "-O3;-mavx2;-mfma;-mf16c")
     # GCC 12 warns inside its own AVX-512 headers (GCC bug 105593).
-    set_source_files_properties(${ARG_AVX512} PROPERTIES COMPILE_OPTIONS
-      "-O3;-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mprefer-vector-width=512;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>;$<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized>")
-    set_source_files_properties(${ARG_AVX512VNNI} PROPERTIES COMPILE_OPTIONS
-      "-O3;-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512vnni;-mprefer-vector-width=512;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>;$<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized>")
+    set(avx512 "-O3;-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mprefer-vector-width=512;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>;$<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized>")
+    set_source_files_properties(${ARG_AVX512} PROPERTIES COMPILE_OPTIONS "${avx512}")
+    set_source_files_properties(${ARG_AVX512VNNI} PROPERTIES COMPILE_OPTIONS "${avx512};-mavx512vnni")
+    set_source_files_properties(${ARG_AVX512BF16} PROPERTIES COMPILE_OPTIONS "${avx512};-mavx512bf16")
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     target_sources(${target} PRIVATE ${ARG_NEON} ${ARG_NEONDOT})
     set_source_files_properties(${ARG_NEON} PROPERTIES COMPILE_OPTIONS "-O3")

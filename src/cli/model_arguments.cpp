@@ -86,9 +86,9 @@ void add_machine_options(CLI::App& app, ModelArguments& arguments) {
   app.add_option_function<std::string>(
          "--compute",
          [&arguments](const std::string& text) { arguments.compute = device::parse_compute(text); },
-         "arithmetic of weight products: int8 (activations rounded to 8 bits per group; CPU), half (to 11 "
-         "bits per row; GPU) or exact (float32, the reference's; slower). Default: int8 or half; exact in "
-         "logits and perplexity")
+         "arithmetic of weight products: int8 (activations rounded to 8 bits per group, to bfloat16 beside "
+         "bf16 weights where the CPU has AVX512-BF16), half (to 11 bits per row; GPU) or exact (float32, the "
+         "reference's; slower). Default: int8 or half; exact in logits and perplexity")
       ->type_name("MODE")
       ->check(CLI::IsMember({"exact", "int8", "half"}))
       ->group("Machine");

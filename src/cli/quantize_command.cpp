@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
@@ -18,16 +17,8 @@
 namespace lanner::cli {
 namespace {
 
-// Each mode with what it has when nothing else is asked for.
-constexpr std::array<quantize::QuantFormat, 4> kDefaults = {{{quantize::QuantMode::kAffine, 4, 64},
-                                                             {quantize::QuantMode::kMxfp4, 4, 32},
-                                                             {quantize::QuantMode::kMxfp8, 8, 32},
-                                                             {quantize::QuantMode::kNvfp4, 4, 16}}};
-
 quantize::QuantFormat format_of(const QuantizeArguments& arguments) {
-  quantize::QuantFormat format = kDefaults.front();
-  for (const quantize::QuantFormat& candidate : kDefaults)
-    if (name(candidate.mode) == arguments.mode) format = candidate;
+  quantize::QuantFormat format = quantize::default_format(quantize::parse_quant_mode(arguments.mode));
   if (arguments.bits) format.bits = *arguments.bits;
   if (arguments.group) format.group = *arguments.group;
   return format;

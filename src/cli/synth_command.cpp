@@ -30,6 +30,15 @@ io::Json read_size(const std::string& text) {
                           fmt::join(synthetic::preset_names(), ", ")));
 }
 
+/// nullopt: not quantized.
+std::optional<quantize::QuantFormat> format_of(const SynthArguments& arguments) {
+  if (arguments.mode == "bf16") return std::nullopt;
+  quantize::QuantFormat format = quantize::default_format(quantize::parse_quant_mode(arguments.mode));
+  format.bits = arguments.bits.value_or(format.bits);
+  format.group = arguments.group.value_or(format.group);
+  return format;
+}
+
 }  // namespace
 
 void declare_synth(CLI::App& app, SynthArguments& arguments) {
@@ -47,6 +56,9 @@ void declare_synth(CLI::App& app, SynthArguments& arguments) {
   app.add_option("--group", arguments.group, "weights that share a scale: 32, 64 or 128 (default: 64)")
       ->type_name("N")
       ->check(CLI::IsMember({32, 64, 128}));
+  app.add_option("--mode", arguments.mode, "affine (default), mxfp4, mxfp8, nvfp4; bf16: not quantized")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"affine", "mxfp4", "mxfp8", "nvfp4", "bf16"}));
   app.add_option("--seed", arguments.seed, "names the random numbers (default: 0)")
       ->type_name("N")
       ->check(any_64_bits());
@@ -55,18 +67,18 @@ void declare_synth(CLI::App& app, SynthArguments& arguments) {
       ->check(whole_between(1, 1'000'000));
   set_examples(app,
                "  lanner synth qwen3.5-0.8b OUT --bits 4 --group 64\n"
+               "  lanner synth qwen3.5-0.8b OUT --mode mxfp4\n"
                "  lanner synth FOLDER/config.json OUT\n");
 }
 
 int synth_command(const SynthArguments& arguments, Console& console) {
-  synthetic::SyntheticOptions options{
-      .name = arguments.model.folder,
-      .config = read_size(arguments.model.folder),
-      .output = arguments.output,
-      .text_parts = {},
-      .format = {.mode = quantize::QuantMode::kAffine, .bits = arguments.bits, .group = arguments.group},
-      .seed = arguments.seed,
-      .max_shard_bytes = arguments.shard_megabytes * 1'000'000};
+  synthetic::SyntheticOptions options{.name = arguments.model.folder,
+                                      .config = read_size(arguments.model.folder),
+                                      .output = arguments.output,
+                                      .text_parts = {},
+                                      .format = format_of(arguments),
+                                      .seed = arguments.seed,
+                                      .max_shard_bytes = arguments.shard_megabytes * 1'000'000};
   options.text_parts = find_embedded_model(
       synthetic::is_gemma4(options.config) ? "tale-gemma4" : "tale-qwen3_5", arguments.model.places);
   const InterruptWatch watch(WatchedSignals::kAnyEnding);

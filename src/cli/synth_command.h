@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cli/console.h"
@@ -12,8 +13,9 @@ namespace lanner::cli {
 struct SynthArguments {
   ModelArguments model = {};  ///< folder: PRESET or CONFIG
   std::string output;
-  int bits = 4;
-  int group = 64;
+  std::optional<int> bits;
+  std::optional<int> group;
+  std::string mode = "affine";
   std::uint64_t seed = 0;
   std::uint64_t shard_megabytes = 5000;
 };

@@ -69,6 +69,14 @@ bool cpu_supports_vnni() {
 #endif
 }
 
+bool cpu_supports_bf16() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
 std::vector<Isa> supported_isas() {
   std::vector<Isa> isas;
   for (Isa isa : {Isa::kReference, Isa::kAvx2, Isa::kAvx512, Isa::kNeon})

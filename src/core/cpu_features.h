@@ -19,6 +19,8 @@ bool cpu_supports(Isa isa);
 
 /// True when AVX-512 comes with the int8 dot product (VNNI).
 bool cpu_supports_vnni();
+/// True when AVX-512 comes with products of bfloat16.
+bool cpu_supports_bf16();
 
 /// The strongest supported instruction set.
 Isa detect_isa();

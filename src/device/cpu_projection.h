@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -15,12 +16,12 @@ static_assert(kUnitOutputs == kernels::kLinearColumnGrain);
 
 inline std::size_t units_of(const Matrix& w) { return (w.rows() + kUnitOutputs - 1) / kUnitOutputs; }
 
-/// The input rows of one or more products, normed where they are to be: in float and, for the packed ones,
-/// rounded to int8 once per group size.
+/// The input rows of one or more products, normed where they are to be: in float and, rounded once, in what
+/// the matrices want: int8 for each group size of packed ones, bfloat16.
 class ProjectionInput {
  public:
-  /// Group sizes of packed formats: 32, 64 and 128.
-  static constexpr std::array<std::size_t, 3> kGroups = {32, 64, 128};
+  /// Group sizes of packed formats.
+  static constexpr std::array<std::size_t, 4> kGroups = {16, 32, 64, 128};
 
   /// Finds what the matrices need; nothing is computed yet.
   ProjectionInput(const CpuKernels& kernels, const ProductInput& in, std::span<const Matrix* const> matrices);
@@ -41,14 +42,17 @@ class ProjectionInput {
  private:
   struct Quantized {
     kernels::QuantizeRowsFn* quantize = nullptr;  ///< none: no matrix has this group size
-    std::int8_t* codes = nullptr;
-    float* scales = nullptr;
-    float* sums = nullptr;
+    kernels::QuantizedTarget to;
   };
 
-  std::size_t table_floats(std::size_t group) const { return rows_ * (columns_ / group); }
-  std::size_t code_bytes() const;
-  static std::size_t index_of(std::size_t group) { return group == 32 ? 0 : group == 64 ? 1 : 2; }
+  /// Elements of one table: scales, sums or offsets.
+  std::size_t table_size(std::size_t group) const { return rows_ * (columns_ / group); }
+  std::size_t table_bytes(std::size_t group) const { return 3 * table_size(group) * sizeof(float); }
+  /// Bytes of the rows in elements of a size, up to the alignment.
+  std::size_t row_bytes(std::size_t element_bytes) const;
+  static std::size_t index_of(std::size_t group) {
+    return static_cast<std::size_t>(std::ranges::find(kGroups, group) - kGroups.begin());
+  }
 
   const CpuKernels& kernels_;
   const ProductInput& in_;
@@ -57,11 +61,13 @@ class ProjectionInput {
   bool keeps_normed_ = false;  ///< products in float take normed rows
   float* normed_ = nullptr;
   std::array<Quantized, kGroups.size()> quantized_{};
+  kernels::RoundBf16Fn* round_bf16_ = nullptr;  ///< none: no matrix wants bfloat16
+  std::uint16_t* bf16_ = nullptr;
 };
 
 /// Scratch of products of one input.
 struct ProjectionScratch {
-  std::size_t shared_bytes = 0;   ///< the input in int8, when one copy serves all threads
+  std::size_t shared_bytes = 0;   ///< the rounded input, when one copy serves all threads
   std::size_t thread_floats = 0;  ///< of each thread
 };
 

@@ -57,13 +57,20 @@ Matrix::Matrix(const kernels::WeightView& view, std::shared_ptr<const void> owne
     : view_(view), kernels_(bind_kernels(view.spec, isa)), owner_(std::move(owner)) {}
 
 void Matrix::pack(Isa isa, ThreadPool& pool) {
+  bind_bf16(isa);
   if (kernels::is_packable(view_.spec) && kernels::has_fast_int8(isa))
     packed_ = std::make_shared<const PackedMatrix>(view_, isa, pool);
 }
 
 void Matrix::plan_packed(Isa isa) {
+  bind_bf16(isa);
   if (kernels::is_packable(view_.spec) && kernels::has_fast_int8(isa))
     packed_ = std::make_shared<const PackedMatrix>(PackedMatrix::planned(view_, isa));
+}
+
+void Matrix::bind_bf16(Isa isa) {
+  if (view_.spec.format == WeightFormat::kDense && view_.spec.dtype == DType::kBF16)
+    bf16_kernels_ = kernels::find_bf16_kernels(isa);
 }
 
 void Matrix::set_tiled(std::shared_ptr<const TiledMatrix> tiled) {

@@ -8,6 +8,7 @@
 #include "core/cpu_features.h"
 #include "core/thread_pool.h"
 #include "device/packed_matrix.h"
+#include "kernels/linear/bf16_linear.h"
 #include "kernels/linear/linear.h"
 
 namespace lanner::device {
@@ -19,7 +20,8 @@ using kernels::WeightView;
 /// What a product is computed in.
 enum class Compute : std::uint8_t {
   kExact,  ///< float activations: what a float32 reference computes
-  kInt8,   ///< activations rounded to int8 per weight group where the weight's format has a packed form
+  kInt8,   ///< activations rounded to int8 per weight group where the weight's format has a packed form, to
+           ///< bfloat16 beside dense bfloat16 weights where the CPU multiplies those faster
   kHalf,   ///< activations rounded to half precision, 11 bits beneath the row's largest; GPUs only
 };
 
@@ -40,7 +42,8 @@ class Matrix {
   Matrix(const kernels::WeightView& view, std::shared_ptr<const void> owner, Isa isa);
 
   /// Interleaves the weight for int8 activations where its format and the instruction set allow; products use
-  /// that form from then on, look-ups the original.
+  /// that form from then on, look-ups the original. Dense bfloat16 weights stay as they are and get kernels
+  /// for rounded activations where there are any.
   void pack(Isa isa, ThreadPool& pool);
   /// What pack() would do, without the memory: to plan with.
   void plan_packed(Isa isa);
@@ -54,14 +57,19 @@ class Matrix {
   const kernels::LinearKernels& kernels() const { return kernels_; }
   /// The interleaved form, or nullptr.
   const PackedMatrix* packed() const { return packed_.get(); }
+  /// For products with activations rounded to bfloat16, or nulls.
+  const kernels::Bf16Kernels& bf16_kernels() const { return bf16_kernels_; }
   /// The form for a GPU's tensor cores, or nullptr. With it, view() describes the format alone.
   const TiledMatrix* tiled() const { return tiled_.get(); }
   /// Bytes of elements, scales and biases.
   std::size_t size_bytes() const;
 
  private:
+  void bind_bf16(Isa isa);
+
   kernels::WeightView view_;
   kernels::LinearKernels kernels_;
+  kernels::Bf16Kernels bf16_kernels_;
   std::shared_ptr<const PackedMatrix> packed_;
   std::shared_ptr<const TiledMatrix> tiled_;
   std::shared_ptr<const void> owner_;

@@ -52,8 +52,11 @@ std::string kv_types_name(const cache::CacheSpec& spec) {
 }
 
 cache::PrefixKey prefix_key(const LoadedModel& model) {
-  return {.model = fmt::format("{} {} {}", model_fingerprint(model.checkpoint()), model.ops().device,
-                               device::name(model.options().compute)),
+  // Dense weights are multiplied in another way where the CPU can.
+  const bool bf16 = model.options().compute == device::Compute::kInt8 && model.ops().isa == Isa::kAvx512 &&
+                    cpu_supports_bf16();
+  return {.model = fmt::format("{} {} {}{}", model_fingerprint(model.checkpoint()), model.ops().device,
+                               device::name(model.options().compute), bf16 ? " bf16" : ""),
           .kv_types = kv_types_name(model.cache_spec()),
           .adapters = ""};
 }

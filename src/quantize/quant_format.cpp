@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/error.h"
+
 namespace lanner::quantize {
 
 std::string_view name(QuantMode mode) {
@@ -17,6 +19,26 @@ std::string_view name(QuantMode mode) {
       return "nvfp4";
   }
   return "?";
+}
+
+QuantMode parse_quant_mode(std::string_view text) {
+  for (const QuantMode mode : {QuantMode::kAffine, QuantMode::kMxfp4, QuantMode::kMxfp8, QuantMode::kNvfp4})
+    if (text == name(mode)) return mode;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("unknown quantization mode \"{}\", expected affine, mxfp4, mxfp8 or nvfp4", text));
+}
+
+QuantFormat default_format(QuantMode mode) {
+  switch (mode) {
+    case QuantMode::kMxfp4:
+      return {mode, 4, 32};
+    case QuantMode::kMxfp8:
+      return {mode, 8, 32};
+    case QuantMode::kNvfp4:
+      return {mode, 4, 16};
+    default:
+      return {mode, 4, 64};
+  }
 }
 
 bool is_legal(const QuantFormat& format) {

@@ -15,6 +15,8 @@ enum class QuantMode : std::uint8_t { kAffine, kMxfp4, kMxfp8, kNvfp4 };
 
 /// "affine", "mxfp4", "mxfp8", "nvfp4".
 std::string_view name(QuantMode mode);
+/// The opposite; throws Error kInvalidArgument for other words.
+QuantMode parse_quant_mode(std::string_view text);
 
 /// How the elements of one matrix are stored.
 struct QuantFormat {
@@ -24,6 +26,9 @@ struct QuantFormat {
 
   friend bool operator==(const QuantFormat&, const QuantFormat&) = default;
 };
+
+/// A mode with MLX's default bits and group: affine 4 and 64, mxfp4 4 and 32, mxfp8 8 and 32, nvfp4 4 and 16.
+QuantFormat default_format(QuantMode mode);
 
 /// True for affine 2, 3, 4, 5, 6, 8 bits at group 32, 64, 128 and for the fp modes with their only bits and
 /// group.

@@ -27,13 +27,13 @@ struct Plan {
 };
 
 Plan make_plan(const SyntheticOptions& options) {
-  quantize::BitRules rules(options.format, {});
+  quantize::BitRules rules(options.format.value_or(quantize::QuantFormat()), {});
   Plan plan;
   std::uint64_t shard_bytes = 0;
   for (SyntheticTensor& tensor :
        is_gemma4(options.config) ? gemma4_tensors(options.config) : qwen3_5_tensors(options.config)) {
     PlannedTensor planned{.tensor = std::move(tensor), .format = std::nullopt, .shard = plan.report.shards};
-    if (!planned.tensor.module.empty()) {
+    if (options.format && !planned.tensor.module.empty()) {
       const auto columns = static_cast<std::size_t>(planned.tensor.shape.back());
       const quantize::ModuleFormat format = rules.format_of(planned.tensor.module, columns);
       planned.format = format.format;
@@ -59,17 +59,26 @@ std::string shard_name(std::size_t index, std::size_t count) {
 }
 
 std::string config_text(const SyntheticOptions& options, const Plan& plan) {
-  io::Json block = {{"group_size", options.format.group}, {"bits", options.format.bits}, {"mode", "affine"}};
-  for (const auto& [module, format] : plan.listed) {
-    if (format)
-      block[module] = {{"group_size", format->group}, {"bits", format->bits}};
-    else
-      block[module] = false;
-  }
   io::Json config = options.config;
   // Only the text model is written.
   for (const char* part : {"vision_config", "audio_config"})
     if (config.contains(part)) config[part] = nullptr;
+  if (!options.format) {
+    config.erase("quantization");
+    config.erase("quantization_config");
+    return config.dump(kJsonIndent) + "\n";
+  }
+  io::Json block = {{"group_size", options.format->group},
+                    {"bits", options.format->bits},
+                    {"mode", name(options.format->mode)}};
+  for (const auto& [module, format] : plan.listed) {
+    if (!format) {
+      block[module] = false;
+      continue;
+    }
+    block[module] = {{"group_size", format->group}, {"bits", format->bits}};
+    if (format->mode != options.format->mode) block[module]["mode"] = name(format->mode);
+  }
   config["quantization"] = block;
   config["quantization_config"] = block;
   return config.dump(kJsonIndent) + "\n";
@@ -92,12 +101,12 @@ std::string card_text(const SyntheticOptions& options) {
       "# {} (synthetic)\n\n"
       "**Random weights.** This folder has the text model's tensors of that size, with their names, shapes "
       "and "
-      "storage (affine, {} bits in groups of {}), filled with random numbers (seed {}). It is for benchmarks "
+      "storage ({}), filled with random numbers (seed {}). It is for benchmarks "
       "and load tests only: it knows nothing and answers nonsense. Tokenizer and chat template are those of "
       "a "
       "very small model of the same family, so most ids of the vocabulary have no text.\n\n"
       "Written by `lanner synth`.\n",
-      io::printable(options.name), options.format.bits, options.format.group, options.seed);
+      io::printable(options.name), options.format ? to_string(*options.format) : "bf16", options.seed);
 }
 
 void write_shards(const Plan& plan, const SyntheticOptions& options, const quantize::OutputFolder& folder,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "io/json.h"
@@ -16,7 +17,7 @@ struct SyntheticOptions {
   io::Json config;                   ///< config.json of the size wanted
   std::filesystem::path output;      ///< must not exist, or be empty
   std::filesystem::path text_parts;  ///< a folder of the same family whose tokenizer and templates are copied
-  quantize::QuantFormat format = {};  ///< affine
+  std::optional<quantize::QuantFormat> format = quantize::QuantFormat();  ///< nullopt: bf16
   std::uint64_t seed = 0;
   std::uint64_t max_shard_bytes = 5'000'000'000;
 };

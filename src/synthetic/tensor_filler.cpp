@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/float_convert.h"
+#include "quantize/fp_codes.h"
 
 namespace lanner::synthetic {
 namespace {
@@ -25,7 +26,10 @@ std::vector<io::TensorDeclaration> PlannedTensor::declarations() const {
   if (!format) return {{tensor.name, tensor.dtype, tensor.shape}};
   const std::int64_t columns = tensor.shape.back();
   const Shape table = with_columns(tensor.shape, columns / format->group);
-  return {{tensor.name, DType::kU32, with_columns(tensor.shape, columns * format->bits / 32)},
+  const Shape words = with_columns(tensor.shape, columns * format->bits / 32);
+  if (format->mode != quantize::QuantMode::kAffine)
+    return {{tensor.name, DType::kU32, words}, {tensor.module + ".scales", DType::kU8, table}};
+  return {{tensor.name, DType::kU32, words},
           {tensor.module + ".scales", tensor.dtype, table},
           {tensor.module + ".biases", tensor.dtype, table}};
 }
@@ -43,7 +47,10 @@ void TensorFiller::fill(const PlannedTensor& planned, io::SafetensorsWriter& wri
   RandomWords words(seed_, planned.tensor.name);
   if (!planned.format) return fill_floats(planned.tensor, writer, words);
   fill_codes(planned, writer, words);
-  fill_scales(planned, writer, words);
+  if (planned.format->mode == quantize::QuantMode::kAffine)
+    fill_scales(planned, writer, words);
+  else
+    fill_scale_codes(planned, writer, words);
 }
 
 void TensorFiller::fill_codes(const PlannedTensor& planned, io::SafetensorsWriter& writer,
@@ -76,6 +83,22 @@ void TensorFiller::fill_scales(const PlannedTensor& planned, io::SafetensorsWrit
     writer.append_values<std::uint16_t>(planned.tensor.module + ".scales", scales);
     writer.append_values<std::uint16_t>(planned.tensor.module + ".biases", biases);
     done += count;
+  }
+}
+
+void TensorFiller::fill_scale_codes(const PlannedTensor& planned, io::SafetensorsWriter& writer,
+                                    RandomWords& words) {
+  auto left = static_cast<std::size_t>(planned.tensor.shape.element_count() / planned.format->group);
+  std::vector<std::uint8_t> scales;
+  while (left != 0) {
+    scales.resize(std::min(left, kPieceWords));
+    for (std::uint8_t& scale : scales) {
+      const float largest = planned.tensor.high * words.next_float(1 - kScaleSpread, 1 + kScaleSpread);
+      std::uint8_t unused = 0;
+      scale = quantize::quantize_fp_group({&unused, 1}, {&largest, 1}, planned.format->mode);
+    }
+    writer.append_values<std::uint8_t>(planned.tensor.module + ".scales", scales);
+    left -= scales.size();
   }
 }
 

@@ -18,7 +18,7 @@ struct PlannedTensor {
   std::optional<quantize::QuantFormat> format;
   std::size_t shard = 0;
 
-  /// weight, scales and biases, or the tensor alone.
+  /// weight, scales and, affine, biases; or the tensor alone.
   std::vector<io::TensorDeclaration> declarations() const;
   std::uint64_t size_bytes() const;
 };
@@ -33,6 +33,7 @@ class TensorFiller {
  private:
   void fill_codes(const PlannedTensor& planned, io::SafetensorsWriter& writer, RandomWords& words);
   void fill_scales(const PlannedTensor& planned, io::SafetensorsWriter& writer, RandomWords& words);
+  void fill_scale_codes(const PlannedTensor& planned, io::SafetensorsWriter& writer, RandomWords& words);
   void fill_floats(const SyntheticTensor& tensor, io::SafetensorsWriter& writer, RandomWords& words);
 
   std::uint64_t seed_;

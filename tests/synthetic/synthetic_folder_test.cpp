@@ -89,7 +89,7 @@ TEST_CASE("synth: a folder made from a config has exactly the tensors of the qua
   }
 }
 
-TEST_CASE("synth: the model runs with logits of a sane size, in shards, at any width, mixtures too") {
+TEST_CASE("synth: the model runs with logits of a sane size, in shards, in any format, mixtures too") {
   io::Json moe = *preset_config("qwen3.5-35b-a3b");
   moe["text_config"].update(
       {{"num_hidden_layers", 4},
@@ -107,21 +107,25 @@ TEST_CASE("synth: the model runs with logits of a sane size, in shards, at any w
                                    {"vocab_size", 8192}});
   const io::Json tale_gemma =
       io::load_json(std::filesystem::path(LANNER_MODELS_DIR) / "tale-gemma4" / "config.json");
+  using quantize::QuantMode;
+  std::vector<std::optional<quantize::QuantFormat>> formats = {std::nullopt};
+  for (const int bits : {3, 4, 8}) formats.push_back({{QuantMode::kAffine, bits, 64}});
+  for (const QuantMode mode : {QuantMode::kMxfp4, QuantMode::kMxfp8, QuantMode::kNvfp4})
+    formats.push_back(quantize::default_format(mode));
   for (const io::Json& config : {moe, gemma_moe, tale_gemma})
-    for (const int bits : {3, 4, 8}) {
+    for (const auto& format : formats) {
       CAPTURE(config["model_type"].get<std::string>());
-      CAPTURE(bits);
+      CAPTURE(format ? to_string(*format) : "bf16");
       const io::TemporaryFolder folder;
       const std::filesystem::path out = folder.path() / "out";
-      const SyntheticReport report =
-          write_synthetic_folder({.name = "small",
-                                  .config = config,
-                                  .output = out,
-                                  .text_parts = tale(config),
-                                  .format = {quantize::QuantMode::kAffine, bits, 64},
-                                  .seed = 3,
-                                  .max_shard_bytes = 1'000'000},
-                                 {});
+      const SyntheticReport report = write_synthetic_folder({.name = "small",
+                                                             .config = config,
+                                                             .output = out,
+                                                             .text_parts = tale(config),
+                                                             .format = format,
+                                                             .seed = 3,
+                                                             .max_shard_bytes = 1'000'000},
+                                                            {});
       CHECK(report.shards > 1);
       for (const device::Compute compute : {device::Compute::kExact, device::Compute::kInt8}) {
         const double size = logit_size(out, compute);

@@ -13,10 +13,8 @@
 namespace lanner::kernels {
 namespace {
 
-constexpr std::size_t kVectorBytes = 64;
 constexpr int kHalves = 2;              ///< of a tile, eight outputs each
 constexpr std::size_t kHalfBytes = 32;  ///< of a vector
-constexpr int kQuads = 8;
 
 /// Bits [kFrom, kFrom + kWidth) of every byte, moved to bit kTo.
 template <int kFrom, int kWidth, int kTo = 0>
@@ -26,34 +24,49 @@ inline __m256i plane(__m256i v) {
   return _mm256_and_si256(v, _mm256_set1_epi8(static_cast<char>(((1 << kWidth) - 1) << kTo)));
 }
 
-inline __m256i load(const std::byte* unit, int vector) {
-  return _mm256_load_si256(
-      reinterpret_cast<const __m256i*>(unit + static_cast<std::size_t>(vector) * kVectorBytes));
+/// One piece of the codes of quad kQuad for eight outputs; `unit` points to their half. At 8 bits kPart
+/// selects the low or the high nibble: products of whole bytes would overflow 16 bits.
+template <int kBits, int kQuad, int kPart, int kPiece>
+inline __m256i piece(const std::byte* unit) {
+  constexpr PackedPiece kAt = packed_quad(kBits, kQuad).pieces[kPiece];
+  const __m256i vector = _mm256_load_si256(
+      reinterpret_cast<const __m256i*>(unit + kAt.vector * static_cast<int>(kPackedVectorBytes)));
+  if constexpr (kBits == 8) return plane<4 * kPart, 4>(vector);
+  return plane<kAt.at, kAt.width, kAt.from>(vector);
 }
 
-/// Codes of quad kQuad for eight outputs; `unit` points to their half. At 8 bits kPart selects the low or the
-/// high nibble: products of whole bytes would overflow 16 bits.
+/// Codes of quad kQuad.
 template <int kBits, int kQuad, int kPart>
 inline __m256i quad(const std::byte* unit) {
-  if constexpr (kBits == 8) return plane<4 * kPart, 4>(load(unit, kQuad));
-  if constexpr (kBits == 4) return plane<4 * (kQuad % 2), 4>(load(unit, kQuad / 2));
-  if constexpr (kBits == 2) return plane<2 * (kQuad % 4), 2>(load(unit, kQuad / 4));
-  if constexpr (kBits == 3)
-    return _mm256_or_si256(plane<2 * (kQuad % 4), 2>(load(unit, kQuad / 4)),
-                           plane<kQuad, 1, 2>(load(unit, 2)));
-  if constexpr (kBits == 5)
-    return _mm256_or_si256(plane<4 * (kQuad % 2), 4>(load(unit, kQuad / 2)),
-                           plane<kQuad, 1, 4>(load(unit, 4)));
-  if constexpr (kBits == 6)
-    return _mm256_or_si256(plane<4 * (kQuad % 2), 4>(load(unit, kQuad / 2)),
-                           plane<2 * (kQuad % 4), 2, 4>(load(unit, 4 + kQuad / 4)));
+  constexpr PackedQuad kAt = packed_quad(kBits, kQuad);
+  __m256i codes = piece<kBits, kQuad, kPart, 0>(unit);
+  if constexpr (kAt.pieces[1].width != 0) codes = _mm256_or_si256(codes, piece<kBits, kQuad, kPart, 1>(unit));
+  if constexpr (kAt.pieces[2].width != 0) codes = _mm256_or_si256(codes, piece<kBits, kQuad, kPart, 2>(unit));
+  return codes;
 }
 
-/// Quads whose 16-bit sums cannot overflow: codes * 127 * 2 products each.
-constexpr int chain_quads(int bits) {
-  const int code = bits == 8 ? 15 : (1 << bits) - 1;
-  const int quads = 32767 / (code * 127 * 2);
-  return quads >= kQuads ? kQuads : quads >= 4 ? 4 : 2;
+/// Quads whose 16-bit sums cannot overflow: two products of a code with 127 each.
+constexpr int chain_quads(int largest_code) {
+  const int quads = 32767 / (largest_code * 127 * 2);
+  return quads >= 8 ? 8 : quads >= 4 ? 4 : 2;
+}
+
+/// Twice the E2M1 elements of 4-bit codes, plus kFp4Zero.
+inline __m256i fp4_codes(__m256i codes) {
+  const __m256i table =
+      _mm256_broadcastsi128_si256(_mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0));
+  return _mm256_shuffle_epi8(table, codes);
+}
+
+/// Eight scales of mxfp4, or of nvfp4 times 2^-8.
+template <bool kIsMxfp4>
+inline __m256 fp4_scales(const std::byte* table) {
+  const __m128i codes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(table));
+  if constexpr (kIsMxfp4)  // 2^-127, code 0, has a bit of the mantissa in place of an exponent
+    return _mm256_castsi256_ps(
+        _mm256_max_epi32(_mm256_slli_epi32(_mm256_cvtepu8_epi32(codes), 23), _mm256_set1_epi32(0x00400000)));
+  const __m128i halves = _mm_slli_epi16(_mm_cvtepi8_epi16(codes), 7);  // the sign twice
+  return _mm256_cvtph_ps(_mm_and_si128(halves, _mm_set1_epi16(static_cast<short>(0xbfff))));
 }
 
 template <DType kDtype>
@@ -70,7 +83,7 @@ inline __m256i broadcast4(const std::int8_t* codes) {
   return _mm256_set1_epi32(word);
 }
 
-template <int kBits, DType kDtype>
+template <typename Codes>
 class Tiles {
  public:
   static void linear(const PackedView& w, const QuantizedRows& x, float* out, std::size_t out_stride,
@@ -110,8 +123,10 @@ class Tiles {
   static void block(const Call& call, std::size_t row, std::size_t tile) {
     const PackedView& w = call.w;
     const std::size_t group = static_cast<std::size_t>(w.spec.group);
-    const std::size_t group_bytes = w.group_bytes();
-    const std::byte* at = w.data + tile * w.tile_bytes();
+    const std::size_t group_bytes = Codes::kIsFp4 ? w.group_code_bytes() : w.group_bytes();
+    const std::byte* tables = w.data + tile * w.tile_bytes();
+    const std::byte* units = tables + w.codes_offset();
+    const std::byte* ahead = tables + kAheadBytes;
     const std::int8_t* codes = call.x.codes + row * call.x.columns;
     __m256 acc[kRows][kHalves];
 #pragma GCC unroll 8
@@ -121,30 +136,25 @@ class Tiles {
     for (std::size_t g = 0; g < call.x.groups; ++g) {
       __m256i sums[kRows][kHalves];
 #pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r)
+      for (int r = 0; r < kRows; ++r) {
+        const std::size_t i = (row + static_cast<std::size_t>(r)) * call.x.groups + g;
 #pragma GCC unroll 8
-        for (int h = 0; h < kHalves; ++h) sums[r][h] = _mm256_setzero_si256();
-      if (row == 0) prefetch(at + kAheadBytes, group_bytes);
-      const std::byte* unit = at + 2 * kTableBytes;
-      for (std::size_t k = 0; k < group; k += kPackedUnitColumns) {
+        for (int h = 0; h < kHalves; ++h)
+          sums[r][h] = Codes::kIsFp4 ? _mm256_set1_epi32(call.x.offsets[i]) : _mm256_setzero_si256();
+      }
+      if (row == 0) prefetch(ahead, w.group_bytes());
+      const std::byte* unit = units;
+      for (std::size_t k = 0; k < group; k += Codes::kUnitColumns) {
         add_chains<kRows, 0>(sums, unit, codes + k, call.x.columns);
-        unit += kBits * kVectorBytes;
+        unit += kUnitBytes;
       }
 #pragma GCC unroll 8
-      for (int h = 0; h < kHalves; ++h) {
-        const std::byte* tables = at + h * (kTableBytes / 2);
-        const __m256 scale = floats<kDtype>(tables);
-        const __m256 bias = floats<kDtype>(tables + kTableBytes);
-#pragma GCC unroll 8
-        for (int r = 0; r < kRows; ++r) {
-          const std::size_t i = (row + static_cast<std::size_t>(r)) * call.x.groups + g;
-          const __m256 product =
-              _mm256_mul_ps(_mm256_set1_ps(call.x.scales[i]), _mm256_cvtepi32_ps(sums[r][h]));
-          acc[r][h] = _mm256_fmadd_ps(product, scale, acc[r][h]);
-          acc[r][h] = _mm256_fmadd_ps(_mm256_set1_ps(call.x.sums[i]), bias, acc[r][h]);
-        }
-      }
-      at += group_bytes;
+      for (int h = 0; h < kHalves; ++h)
+        add_group<kRows>(acc, sums, h, tables + h * (Codes::kTableBytes / kHalves), call.x,
+                         row * call.x.groups + g);
+      tables += Codes::kIsFp4 ? Codes::kTableBytes : group_bytes;
+      units += group_bytes;
+      ahead += w.group_bytes();
       codes += group;
     }
     for (int h = 0; h < kHalves; ++h)
@@ -153,13 +163,41 @@ class Tiles {
               kPackedTileRows * tile + 8 * static_cast<std::size_t>(h), acc[r][h]);
   }
 
+  /// The float part of one group of half h; `first` is the group's place in the tables of the first row.
+  template <int kRows>
+  [[gnu::always_inline]] static inline void add_group(__m256 (&acc)[kRows][kHalves],
+                                                      const __m256i (&sums)[kRows][kHalves], int h,
+                                                      const std::byte* tables, const QuantizedRows& x,
+                                                      std::size_t first) {
+    const __m256 scale = scales_of(tables);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const std::size_t i = first + static_cast<std::size_t>(r) * x.groups;
+      const __m256 product = _mm256_mul_ps(_mm256_set1_ps(x.scales[i]), _mm256_cvtepi32_ps(sums[r][h]));
+      acc[r][h] = _mm256_fmadd_ps(product, scale, acc[r][h]);
+      if constexpr (!Codes::kIsFp4) {
+        const __m256 bias = floats<Codes::kDtype>(tables + Codes::kTableBytes);
+        acc[r][h] = _mm256_fmadd_ps(_mm256_set1_ps(x.sums[i]), bias, acc[r][h]);
+      }
+    }
+  }
+
+  static __m256 scales_of(const std::byte* tables) {
+    if constexpr (Codes::kIsFp4)
+      return fp4_scales<Codes::kIsMxfp4>(tables);
+    else
+      return floats<Codes::kDtype>(tables);
+  }
+
   /// Brings bytes that are read later into the cache: tiles follow each other, so all are one stream.
   [[gnu::always_inline]] static inline void prefetch(const std::byte* ahead, std::size_t bytes) {
-    for (std::size_t line = 0; line < bytes; line += kVectorBytes) _mm_prefetch(ahead + line, _MM_HINT_T0);
+    for (std::size_t line = 0; line < bytes; line += kPackedVectorBytes)
+      _mm_prefetch(ahead + line, _MM_HINT_T0);
   }
 
   /// Outputs [n, n + 8) of a row.
   static void store(const Call& call, std::size_t row, std::size_t n, __m256 values) {
+    if constexpr (Codes::kIsFp4) values = _mm256_mul_ps(values, _mm256_set1_ps(Codes::kFactor));
     float* out = call.out + row * call.out_stride + n;
     if (n + 8 <= call.w.rows) return _mm256_storeu_ps(out, values);
     float lanes[8];
@@ -171,9 +209,9 @@ class Tiles {
   template <int kRows, int kQuad>
   [[gnu::always_inline]] static inline void add_chains(__m256i (&sums)[kRows][kHalves], const std::byte* unit,
                                                        const std::int8_t* codes, std::size_t columns) {
-    if constexpr (kQuad < kQuads) {
+    if constexpr (kQuad < static_cast<int>(Codes::kUnitColumns / 4)) {
       add_chain<kRows, kQuad, 0>(sums, unit, codes, columns);
-      if constexpr (kBits == 8) add_chain<kRows, kQuad, 1>(sums, unit, codes, columns);
+      if constexpr (Codes::kBits == 8) add_chain<kRows, kQuad, 1>(sums, unit, codes, columns);
       add_chains<kRows, kQuad + kChain>(sums, unit, codes, columns);
     }
   }
@@ -199,7 +237,10 @@ class Tiles {
     if constexpr (kStep < kChain) {
       __m256i weights[kHalves];
 #pragma GCC unroll 8
-      for (int h = 0; h < kHalves; ++h) weights[h] = quad<kBits, kQuad + kStep, kPart>(unit + h * kHalfBytes);
+      for (int h = 0; h < kHalves; ++h) {
+        weights[h] = quad<Codes::kBits, kQuad + kStep, kPart>(unit + h * kHalfBytes);
+        if constexpr (Codes::kIsFp4) weights[h] = fp4_codes(weights[h]);
+      }
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         __m256i x = broadcast4(codes + static_cast<std::size_t>(r) * columns + 4 * (kQuad + kStep));
@@ -217,9 +258,9 @@ class Tiles {
     }
   }
 
-  static constexpr int kChain = chain_quads(kBits);
+  static constexpr int kChain = chain_quads(Codes::kBits == 8 ? 15 : Codes::kLargest);
   static constexpr std::size_t kAheadBytes = 12 * 1024;
-  static constexpr std::size_t kTableBytes = kPackedTileRows * (kDtype == DType::kF32 ? 4 : 2);
+  static constexpr std::size_t kUnitBytes = kPackedTileRows * Codes::kUnitColumns * Codes::kBits / 8;
 };
 
 inline float largest_lane(__m256 v) {
@@ -236,33 +277,45 @@ inline std::int32_t lane_sum(__m256i v) {
 
 }  // namespace
 
-void quantize_rows_avx2(std::int8_t* codes, float* scales, float* sums, const float* x, std::size_t rows,
-                        std::size_t columns, std::size_t group) {
+void quantize_rows_avx2(const QuantizedTarget& to, const float* x, std::size_t rows, std::size_t columns,
+                        std::size_t group) {
   const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);  // undoes the lane-wise packs
   const std::size_t groups = rows * (columns / group);
   for (std::size_t g = 0; g < groups; ++g) {
     const float* values = x + g * group;
+    std::int8_t* codes = to.codes + g * group;
     __m256 largest = _mm256_setzero_ps();
     for (std::size_t i = 0; i < group; i += 8)
       largest = _mm256_max_ps(largest, _mm256_and_ps(magnitude, _mm256_loadu_ps(values + i)));
     const float top = largest_lane(largest);
     const __m256 inverse = _mm256_set1_ps(top > 0 ? 127.0F / top : 0.0F);
+    const auto rounded = [&](std::size_t i) {
+      return _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(values + i), inverse));
+    };
     __m256i sum = _mm256_setzero_si256();
-    for (std::size_t i = 0; i < group; i += 32) {
+    if (group == 16) {
+      const __m256i low = rounded(0);
+      const __m256i high = rounded(8);
+      sum = _mm256_add_epi32(low, high);
+      const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xD8);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(codes),
+                       _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+    }
+    for (std::size_t i = 0; i + 32 <= group; i += 32) {
       __m256i part[4];
-      for (int p = 0; p < 4; ++p) {
-        part[p] = _mm256_cvtps_epi32(
-            _mm256_mul_ps(_mm256_loadu_ps(values + i + 8 * static_cast<std::size_t>(p)), inverse));
+      for (std::size_t p = 0; p < 4; ++p) {
+        part[p] = rounded(i + 8 * p);
         sum = _mm256_add_epi32(sum, part[p]);
       }
       const __m256i bytes =
           _mm256_packs_epi16(_mm256_packs_epi32(part[0], part[1]), _mm256_packs_epi32(part[2], part[3]));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(codes + g * group + i),
-                          _mm256_permutevar8x32_epi32(bytes, order));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(codes + i), _mm256_permutevar8x32_epi32(bytes, order));
     }
-    scales[g] = top / 127.0F;
-    sums[g] = scales[g] * static_cast<float>(lane_sum(sum));
+    const std::int32_t total = lane_sum(sum);
+    to.scales[g] = top / 127.0F;
+    to.sums[g] = to.scales[g] * static_cast<float>(total);
+    to.offsets[g] = -kFp4Zero * total;
   }
 }
 

@@ -12,9 +12,6 @@
 namespace lanner::kernels {
 namespace {
 
-constexpr std::size_t kVectorBytes = 64;
-constexpr int kQuads = 8;
-
 /// Bits [kFrom, kFrom + kWidth) of every byte, moved to bit kTo.
 template <int kFrom, int kWidth, int kTo = 0>
 inline __m512i plane(__m512i v) {
@@ -23,22 +20,23 @@ inline __m512i plane(__m512i v) {
   return _mm512_and_si512(v, _mm512_set1_epi8(static_cast<char>(((1 << kWidth) - 1) << kTo)));
 }
 
-/// Codes of quad kQuad of a unit whose vectors begin at `unit`.
+/// One piece of the codes of quad kQuad of a unit whose vectors begin at `unit`.
+template <int kBits, int kQuad, int kPiece>
+inline __m512i piece(const std::byte* unit) {
+  constexpr PackedPiece kAt = packed_quad(kBits, kQuad).pieces[kPiece];
+  const __m512i vector = _mm512_load_si512(unit + kAt.vector * static_cast<int>(kPackedVectorBytes));
+  if constexpr (kAt.width == 8) return vector;
+  return plane<kAt.at, kAt.width, kAt.from>(vector);
+}
+
+/// Codes of quad kQuad.
 template <int kBits, int kQuad>
 inline __m512i quad(const std::byte* unit) {
-  const auto vector = [&](int v) {
-    return _mm512_load_si512(unit + static_cast<std::size_t>(v) * kVectorBytes);
-  };
-  if constexpr (kBits == 8) return vector(kQuad);
-  if constexpr (kBits == 4) return plane<4 * (kQuad % 2), 4>(vector(kQuad / 2));
-  if constexpr (kBits == 2) return plane<2 * (kQuad % 4), 2>(vector(kQuad / 4));
-  if constexpr (kBits == 3)
-    return _mm512_or_si512(plane<2 * (kQuad % 4), 2>(vector(kQuad / 4)), plane<kQuad, 1, 2>(vector(2)));
-  if constexpr (kBits == 5)
-    return _mm512_or_si512(plane<4 * (kQuad % 2), 4>(vector(kQuad / 2)), plane<kQuad, 1, 4>(vector(4)));
-  if constexpr (kBits == 6)
-    return _mm512_or_si512(plane<4 * (kQuad % 2), 4>(vector(kQuad / 2)),
-                           plane<2 * (kQuad % 4), 2, 4>(vector(4 + kQuad / 4)));
+  constexpr PackedQuad kAt = packed_quad(kBits, kQuad);
+  __m512i codes = piece<kBits, kQuad, 0>(unit);
+  if constexpr (kAt.pieces[1].width != 0) codes = _mm512_or_si512(codes, piece<kBits, kQuad, 1>(unit));
+  if constexpr (kAt.pieces[2].width != 0) codes = _mm512_or_si512(codes, piece<kBits, kQuad, 2>(unit));
+  return codes;
 }
 
 /// Sixteen scales or biases as float.
@@ -50,13 +48,31 @@ inline __m512 floats(const std::byte* table) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
 }
 
+/// Twice the E2M1 elements of 4-bit codes, plus kFp4Zero.
+inline __m512i fp4_codes(__m512i codes) {
+  const __m512i table =
+      _mm512_broadcast_i32x4(_mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0));
+  return _mm512_shuffle_epi8(table, codes);
+}
+
+/// Sixteen scales of mxfp4, or of nvfp4 times 2^-8.
+template <bool kIsMxfp4>
+inline __m512 fp4_scales(const std::byte* table) {
+  const __m128i codes = _mm_load_si128(reinterpret_cast<const __m128i*>(table));
+  if constexpr (kIsMxfp4)  // 2^-127, code 0, has a bit of the mantissa in place of an exponent
+    return _mm512_castsi512_ps(
+        _mm512_max_epi32(_mm512_slli_epi32(_mm512_cvtepu8_epi32(codes), 23), _mm512_set1_epi32(0x00400000)));
+  const __m256i halves = _mm256_slli_epi16(_mm256_cvtepi8_epi16(codes), 7);  // the sign twice
+  return _mm512_cvtph_ps(_mm256_and_si256(halves, _mm256_set1_epi16(static_cast<short>(0xbfff))));
+}
+
 inline __m512i broadcast4(const std::int8_t* codes) {
   std::int32_t word = 0;
   std::memcpy(&word, codes, sizeof(word));
   return _mm512_set1_epi32(word);
 }
 
-template <int kBits, DType kDtype>
+template <typename Codes>
 class Tiles {
  public:
   static void linear(const PackedView& w, const QuantizedRows& x, float* out, std::size_t out_stride,
@@ -103,9 +119,10 @@ class Tiles {
     const PackedView& w = call.w;
     const std::size_t tile_bytes = w.tile_bytes();
     const std::size_t group = static_cast<std::size_t>(w.spec.group);
-    const std::size_t group_bytes = w.group_bytes();
-    const std::byte* at = w.data + tile * tile_bytes;
-    const std::byte* ahead = at + (kTiles == 1 ? kAheadBytes : kTiles * tile_bytes);
+    const std::size_t group_bytes = Codes::kIsFp4 ? w.group_code_bytes() : w.group_bytes();
+    const std::byte* tables = w.data + tile * tile_bytes;
+    const std::byte* units = tables + w.codes_offset();
+    const std::byte* ahead = tables + (kTiles == 1 ? kAheadBytes : kTiles * tile_bytes);
     const std::int8_t* codes = call.x.codes + row * call.x.columns;
     __m512 acc[kRows][kTiles];
 #pragma GCC unroll 8
@@ -115,45 +132,69 @@ class Tiles {
     for (std::size_t g = 0; g < call.x.groups; ++g) {
       __m512i sums[kRows][kTiles];
 #pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r)
+      for (int r = 0; r < kRows; ++r) {
+        const std::size_t i = (row + static_cast<std::size_t>(r)) * call.x.groups + g;
 #pragma GCC unroll 8
-        for (int t = 0; t < kTiles; ++t) sums[r][t] = _mm512_setzero_si512();
-      const std::byte* unit = at + kTableBytes * 2;
-      if (row == 0) ahead = prefetch(ahead, kTiles * group_bytes);
-      for (std::size_t k = 0; k < group; k += kPackedUnitColumns) {
+        for (int t = 0; t < kTiles; ++t)
+          sums[r][t] = Codes::kIsFp4 ? _mm512_set1_epi32(call.x.offsets[i]) : _mm512_setzero_si512();
+      }
+      if (row == 0) ahead = prefetch(ahead, kTiles * w.group_bytes());
+      const std::byte* unit = units;
+      for (std::size_t k = 0; k < group; k += Codes::kUnitColumns) {
         add_unit<kRows, kTiles>(sums, unit, tile_bytes, codes + k, call.x.columns);
-        unit += kBits * kVectorBytes;
+        unit += kUnitBytes;
       }
 #pragma GCC unroll 8
-      for (int t = 0; t < kTiles; ++t) {
-        const std::byte* tables = at + static_cast<std::size_t>(t) * tile_bytes;
-        const __m512 scale = floats<kDtype>(tables);
-        const __m512 bias = floats<kDtype>(tables + kTableBytes);
-#pragma GCC unroll 8
-        for (int r = 0; r < kRows; ++r) {
-          const std::size_t i = (row + static_cast<std::size_t>(r)) * call.x.groups + g;
-          const __m512 product =
-              _mm512_mul_ps(_mm512_set1_ps(call.x.scales[i]), _mm512_cvtepi32_ps(sums[r][t]));
-          acc[r][t] = _mm512_fmadd_ps(product, scale, acc[r][t]);
-          acc[r][t] = _mm512_fmadd_ps(_mm512_set1_ps(call.x.sums[i]), bias, acc[r][t]);
-        }
-      }
-      at += group_bytes;
+      for (int t = 0; t < kTiles; ++t)
+        add_group<kRows, kTiles>(acc, sums, t, tables + static_cast<std::size_t>(t) * tile_bytes, call.x,
+                                 row * call.x.groups + g);
+      tables += Codes::kIsFp4 ? Codes::kTableBytes : group_bytes;
+      units += group_bytes;
       codes += group;
     }
     for (int t = 0; t < kTiles; ++t) {
       const std::size_t n = (tile + static_cast<std::size_t>(t)) * kPackedTileRows;
       const std::size_t outputs = w.rows - n < kPackedTileRows ? w.rows - n : kPackedTileRows;
       const auto mask = static_cast<__mmask16>((1U << outputs) - 1U);
-      for (int r = 0; r < kRows; ++r)
+      for (int r = 0; r < kRows; ++r) {
+        __m512 sum = acc[r][t];
+        if constexpr (Codes::kIsFp4) sum = _mm512_mul_ps(sum, _mm512_set1_ps(Codes::kFactor));
         _mm512_mask_storeu_ps(call.out + (row + static_cast<std::size_t>(r)) * call.out_stride + n, mask,
-                              acc[r][t]);
+                              sum);
+      }
     }
+  }
+
+  /// The float part of one group of tile t; `first` is the group's place in the tables of the first row.
+  template <int kRows, int kTiles>
+  [[gnu::always_inline]] static inline void add_group(__m512 (&acc)[kRows][kTiles],
+                                                      const __m512i (&sums)[kRows][kTiles], int t,
+                                                      const std::byte* tables, const QuantizedRows& x,
+                                                      std::size_t first) {
+    const __m512 scale = scales_of(tables);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const std::size_t i = first + static_cast<std::size_t>(r) * x.groups;
+      const __m512 product = _mm512_mul_ps(_mm512_set1_ps(x.scales[i]), _mm512_cvtepi32_ps(sums[r][t]));
+      acc[r][t] = _mm512_fmadd_ps(product, scale, acc[r][t]);
+      if constexpr (!Codes::kIsFp4) {
+        const __m512 bias = floats<Codes::kDtype>(tables + Codes::kTableBytes);
+        acc[r][t] = _mm512_fmadd_ps(_mm512_set1_ps(x.sums[i]), bias, acc[r][t]);
+      }
+    }
+  }
+
+  static __m512 scales_of(const std::byte* tables) {
+    if constexpr (Codes::kIsFp4)
+      return fp4_scales<Codes::kIsMxfp4>(tables);
+    else
+      return floats<Codes::kDtype>(tables);
   }
 
   /// Brings bytes that are read later into the cache, in the order of their addresses; returns their end.
   [[gnu::always_inline]] static inline const std::byte* prefetch(const std::byte* ahead, std::size_t bytes) {
-    for (std::size_t line = 0; line < bytes; line += kVectorBytes) _mm_prefetch(ahead + line, _MM_HINT_T0);
+    for (std::size_t line = 0; line < bytes; line += kPackedVectorBytes)
+      _mm_prefetch(ahead + line, _MM_HINT_T0);
     return ahead + bytes;
   }
 
@@ -161,11 +202,13 @@ class Tiles {
   [[gnu::always_inline]] static inline void add_unit(__m512i (&sums)[kRows][kTiles], const std::byte* unit,
                                                      std::size_t tile_bytes, const std::int8_t* codes,
                                                      std::size_t columns) {
-    if constexpr (kQuad < kQuads) {
+    if constexpr (kQuad < static_cast<int>(Codes::kUnitColumns / 4)) {
       __m512i weights[kTiles];
 #pragma GCC unroll 8
-      for (int t = 0; t < kTiles; ++t)
-        weights[t] = quad<kBits, kQuad>(unit + static_cast<std::size_t>(t) * tile_bytes);
+      for (int t = 0; t < kTiles; ++t) {
+        weights[t] = quad<Codes::kBits, kQuad>(unit + static_cast<std::size_t>(t) * tile_bytes);
+        if constexpr (Codes::kIsFp4) weights[t] = fp4_codes(weights[t]);
+      }
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         __m512i x = broadcast4(codes + static_cast<std::size_t>(r) * columns + 4 * kQuad);
@@ -178,13 +221,13 @@ class Tiles {
   }
 
   static constexpr std::size_t kAheadBytes = 12 * 1024;  ///< of one tile; of several, what follows them
-  static constexpr std::size_t kTableBytes = kPackedTileRows * (kDtype == DType::kF32 ? 4 : 2);
+  static constexpr std::size_t kUnitBytes = kPackedTileRows * Codes::kUnitColumns * Codes::kBits / 8;
 };
 
 }  // namespace
 
-void quantize_rows_avx512(std::int8_t* codes, float* scales, float* sums, const float* x, std::size_t rows,
-                          std::size_t columns, std::size_t group) {
+void quantize_rows_avx512(const QuantizedTarget& to, const float* x, std::size_t rows, std::size_t columns,
+                          std::size_t group) {
   const std::size_t groups = rows * (columns / group);
   for (std::size_t g = 0; g < groups; ++g) {
     const float* values = x + g * group;
@@ -197,10 +240,12 @@ void quantize_rows_avx512(std::int8_t* codes, float* scales, float* sums, const 
     for (std::size_t i = 0; i < group; i += 16) {
       const __m512i code = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(values + i), inverse));
       sum = _mm512_add_epi32(sum, code);
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(codes + g * group + i), _mm512_cvtepi32_epi8(code));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to.codes + g * group + i), _mm512_cvtepi32_epi8(code));
     }
-    scales[g] = top / 127.0F;
-    sums[g] = scales[g] * static_cast<float>(_mm512_reduce_add_epi32(sum));
+    const std::int32_t total = _mm512_reduce_add_epi32(sum);
+    to.scales[g] = top / 127.0F;
+    to.sums[g] = to.scales[g] * static_cast<float>(total);
+    to.offsets[g] = -kFp4Zero * total;
   }
 }
 

@@ -9,25 +9,40 @@
 
 namespace lanner::kernels {
 
+/// Unsigned codes of fp4 products: twice the element, which is an integer, plus this.
+inline constexpr int kFp4Zero = 12;
+
 /// Rows of activations as int8, quantized per weight group: x ≈ scale * q, |q| <= 127.
 struct QuantizedRows {
-  const std::int8_t* codes = nullptr;  ///< [rows, columns]
-  const float* scales = nullptr;       ///< [rows, groups]
-  const float* sums = nullptr;         ///< [rows, groups]: scale * sum of the group's codes
+  const std::int8_t* codes = nullptr;     ///< [rows, columns]
+  const float* scales = nullptr;          ///< [rows, groups]
+  const float* sums = nullptr;            ///< [rows, groups]: scale * sum of the group's codes
+  const std::int32_t* offsets = nullptr;  ///< [rows, groups]: -kFp4Zero * sum of the group's codes
   std::size_t columns = 0;
   std::size_t groups = 0;
 };
 
-/// Quantizes rows of x [rows, columns] to memory laid out as in QuantizedRows: scale = max|x| / 127 over a
-/// group of `group` columns, q = round-half-even(x * (127 / max|x|)); a group of zeros has scale 0. Every
-/// version gives the same bits. Row results are independent: batch-invariant: yes.
-using QuantizeRowsFn = void(std::int8_t* codes, float* scales, float* sums, const float* x, std::size_t rows,
-                            std::size_t columns, std::size_t group);
+/// The memory of QuantizedRows, to be written.
+struct QuantizedTarget {
+  std::int8_t* codes = nullptr;
+  float* scales = nullptr;
+  float* sums = nullptr;
+  std::int32_t* offsets = nullptr;
+};
 
-/// out[r, n] = sum_g fma(sums[r,g], bias[n,g], fma(scales[r,g] * float(sum_k q[r,k] c[n,k]), scale[n,g], ·))
-/// for rows [0, rows) and tiles [tile_begin, tile_end) of 16 outputs; groups ascending from 0. The inner sum
-/// is an exact integer, the float part is as written, so every version gives the same bits for any row count
-/// and any split: batch-invariant: yes. out rows are out_stride apart; outputs past w.rows are not written.
+/// Quantizes rows of x [rows, columns]: scale = max|x| / 127 over a group of `group` columns (16, 32, 64 or
+/// 128), q = round-half-even(x * (127 / max|x|)); a group of zeros has scale 0. Every version gives the same
+/// bits. Row results are independent: batch-invariant: yes.
+using QuantizeRowsFn = void(const QuantizedTarget& to, const float* x, std::size_t rows, std::size_t columns,
+                            std::size_t group);
+
+/// Affine: out[r, n] = sum_g fma(sums[r,g], bias[n,g], fma(scales[r,g] * float(sum_k q[r,k] c[n,k]),
+/// scale[n,g], ·)). mxfp4 and nvfp4: out[r, n] = f * sum_g fma(scales[r,g] * float(sum_k q[r,k] e[n,k]),
+/// scale[n,g], ·), where e is twice the element; nvfp4's scale is what its code says times 2^-8, which is how
+/// a half of the code's bits reads, and f = 2^7; mxfp4's f = 1/2. For rows [0, rows) and tiles [tile_begin,
+/// tile_end) of 16 outputs; groups ascending from 0. The inner sum is an exact integer, the float part is as
+/// written, so every version gives the same bits for any row count and any split: batch-invariant: yes. out
+/// rows are out_stride apart; outputs past w.rows are not written.
 using Int8LinearFn = void(const PackedView& w, const QuantizedRows& x, float* out, std::size_t out_stride,
                           std::size_t rows, std::size_t tile_begin, std::size_t tile_end);
 

@@ -6,11 +6,10 @@
 #include <cstring>
 
 #include "core/float_convert.h"
+#include "kernels/linear/weight_element.h"
 
 namespace lanner::kernels {
 namespace {
-
-constexpr std::size_t kVectorBytes = 64;
 
 float read_float(const std::byte* table, DType dtype, std::size_t index) {
   if (dtype == DType::kF32) {
@@ -23,42 +22,63 @@ float read_float(const std::byte* table, DType dtype, std::size_t index) {
   return dtype == DType::kBF16 ? bf16_to_float(bits) : f16_to_float(bits);
 }
 
-unsigned plane(const std::uint8_t* vectors, std::size_t quad, std::size_t byte, std::size_t plane_bits) {
-  const std::size_t quads = 8 / plane_bits;
-  return static_cast<unsigned>(vectors[quad / quads * kVectorBytes + byte]) >> (quad % quads * plane_bits) &
-         ((1U << plane_bits) - 1U);
-}
-
-unsigned code_of(const std::uint8_t* unit, std::size_t bits, std::size_t output, std::size_t column) {
-  const std::size_t quad = column / 4;
-  const std::size_t byte = 4 * output + column % 4;
-  const std::size_t low = bits == 3 ? 2 : bits == 5 || bits == 6 ? 4 : bits;
-  unsigned code = plane(unit, quad, byte, low);
-  if (bits > low) code |= plane(unit + low * kVectorBytes, quad, byte, bits - low) << low;
+unsigned code_of(const std::uint8_t* unit, int bits, std::size_t output, std::size_t column) {
+  unsigned code = 0;
+  for (const PackedPiece& piece : packed_quad(bits, static_cast<int>(column / 4)).pieces) {
+    const std::size_t byte =
+        static_cast<std::size_t>(piece.vector) * kPackedVectorBytes + 4 * output + column % 4;
+    code |= (static_cast<unsigned>(unit[byte]) >> piece.at & ((1U << piece.width) - 1U)) << piece.from;
+  }
   return code;
 }
 
-float output_of(const PackedView& w, const QuantizedRows& x, std::size_t row, std::size_t n) {
+/// sum_k of a group's activation codes times the weight's integers.
+template <typename Integer>
+std::int32_t group_sum(const std::int8_t* q, const std::byte* codes, const WeightSpec& spec,
+                       std::size_t output, Integer&& integer) {
+  const auto* units = reinterpret_cast<const std::uint8_t*>(codes);
+  const std::size_t unit_bytes = static_cast<std::size_t>(spec.bits) * kPackedVectorBytes;
+  std::int32_t sum = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(spec.group); ++i) {
+    const std::uint8_t* unit = units + i / kPackedUnitColumns * unit_bytes;
+    sum += integer(code_of(unit, spec.bits, output, i % kPackedUnitColumns)) * q[i];
+  }
+  return sum;
+}
+
+float affine_output(const PackedView& w, const QuantizedRows& x, std::size_t row, std::size_t n) {
   const auto group = static_cast<std::size_t>(w.spec.group);
-  const auto bits = static_cast<std::size_t>(w.spec.bits);
   const std::size_t o = n % kPackedTileRows;
-  const std::size_t table_bytes = kPackedTileRows * size_bytes(w.spec.dtype);
   const std::byte* tile = w.data + n / kPackedTileRows * w.tile_bytes();
+  const auto as_it_is = [](unsigned code) { return static_cast<std::int32_t>(code); };
   float acc = 0;
   for (std::size_t g = 0; g < w.groups(); ++g) {
-    const std::byte* at = tile + g * w.group_bytes();
-    const auto* units = reinterpret_cast<const std::uint8_t*>(at + 2 * table_bytes);
-    std::int32_t sum = 0;
-    for (std::size_t i = 0; i < group; ++i) {
-      const std::uint8_t* unit = units + i / kPackedUnitColumns * bits * kVectorBytes;
-      sum += static_cast<std::int32_t>(code_of(unit, bits, o, i % kPackedUnitColumns)) *
-             x.codes[row * x.columns + g * group + i];
-    }
+    const std::byte* scales = tile + g * w.group_bytes();
+    const std::byte* biases = scales + w.group_table_bytes() / 2;
+    const std::int32_t sum =
+        group_sum(x.codes + row * x.columns + g * group, scales + w.group_table_bytes(), w.spec, o, as_it_is);
     const float product = x.scales[row * x.groups + g] * static_cast<float>(sum);
-    acc = std::fma(product, read_float(at, w.spec.dtype, o), acc);
-    acc = std::fma(x.sums[row * x.groups + g], read_float(at + table_bytes, w.spec.dtype, o), acc);
+    acc = std::fma(product, read_float(scales, w.spec.dtype, o), acc);
+    acc = std::fma(x.sums[row * x.groups + g], read_float(biases, w.spec.dtype, o), acc);
   }
   return acc;
+}
+
+float fp4_output(const PackedView& w, const QuantizedRows& x, std::size_t row, std::size_t n) {
+  const bool is_mxfp4 = w.spec.format == WeightFormat::kMxfp4;
+  const auto group = static_cast<std::size_t>(w.spec.group);
+  const std::size_t o = n % kPackedTileRows;
+  const std::byte* tile = w.data + n / kPackedTileRows * w.tile_bytes();
+  const auto twice = [](unsigned code) { return static_cast<std::int32_t>(2 * e2m1_to_float(code)); };
+  float acc = 0;
+  for (std::size_t g = 0; g < w.groups(); ++g) {
+    const std::int32_t sum = group_sum(x.codes + row * x.columns + g * group,
+                                       tile + w.codes_offset() + g * w.group_code_bytes(), w.spec, o, twice);
+    const auto code = static_cast<std::uint8_t>(tile[g * w.group_table_bytes() + o]);
+    const float scale = is_mxfp4 ? e8m0_to_float(code) : f8_e4m3_to_float(code) * 0x1p-8F;
+    acc = std::fma(x.scales[row * x.groups + g] * static_cast<float>(sum), scale, acc);
+  }
+  return (is_mxfp4 ? 0.5F : 0x1p7F) * acc;
 }
 
 void int8_linear_reference(const PackedView& w, const QuantizedRows& x, float* out, std::size_t out_stride,
@@ -66,13 +86,13 @@ void int8_linear_reference(const PackedView& w, const QuantizedRows& x, float* o
   const std::size_t end = std::min(w.rows, tile_end * kPackedTileRows);
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t n = tile_begin * kPackedTileRows; n < end; ++n)
-      out[row * out_stride + n] = output_of(w, x, row, n);
+      out[row * out_stride + n] = w.is_fp4() ? fp4_output(w, x, row, n) : affine_output(w, x, row, n);
 }
 
 }  // namespace
 
-void quantize_rows_reference(std::int8_t* codes, float* scales, float* sums, const float* x, std::size_t rows,
-                             std::size_t columns, std::size_t group) {
+void quantize_rows_reference(const QuantizedTarget& to, const float* x, std::size_t rows, std::size_t columns,
+                             std::size_t group) {
   constexpr float kLargestCode = 127;
   for (std::size_t g = 0; g < rows * (columns / group); ++g) {
     const float* values = x + g * group;
@@ -82,11 +102,12 @@ void quantize_rows_reference(std::int8_t* codes, float* scales, float* sums, con
     std::int32_t sum = 0;
     for (std::size_t i = 0; i < group; ++i) {
       const auto code = static_cast<std::int32_t>(std::nearbyint(values[i] * inverse));
-      codes[g * group + i] = static_cast<std::int8_t>(code);
+      to.codes[g * group + i] = static_cast<std::int8_t>(code);
       sum += code;
     }
-    scales[g] = largest / kLargestCode;
-    sums[g] = scales[g] * static_cast<float>(sum);
+    to.scales[g] = largest / kLargestCode;
+    to.sums[g] = to.scales[g] * static_cast<float>(sum);
+    to.offsets[g] = -kFp4Zero * sum;
   }
 }
 

@@ -7,8 +7,6 @@
 namespace lanner::kernels {
 namespace {
 
-constexpr std::size_t kUnitVectorBytes = 64;
-
 /// Four codes of `kBits` bits each, spread to the low bits of the four bytes of a word.
 template <unsigned kBits>
 std::uint32_t spread(std::uint32_t codes) {
@@ -31,22 +29,14 @@ std::uint32_t quad_bits(const std::uint8_t* unit, std::size_t quad) {
 /// Puts one output's 32 columns of a unit, a bit string of the checkpoint, into the unit's vectors.
 template <unsigned kBits>
 void pack_unit(std::uint8_t* vectors, const std::uint8_t* source, std::size_t output) {
-  constexpr unsigned kLow = kBits == 3 ? 2 : kBits == 5 || kBits == 6 ? 4 : kBits;
-  constexpr unsigned kHigh = kBits - kLow;
-  constexpr std::uint32_t kLowMask = 0x01010101U * ((1U << kLow) - 1U);
   std::uint32_t words[kBits] = {};
-  for (std::size_t quad = 0; quad < 8; ++quad) {
-    const std::uint32_t codes = spread<kBits>(quad_bits<kBits>(source, quad));
-    constexpr std::size_t kLowQuads = 8 / kLow;
-    words[quad / kLowQuads] |= (codes & kLowMask) << (quad % kLowQuads * kLow);
-    if constexpr (kHigh != 0) {
-      constexpr std::size_t kHighQuads = 8 / kHigh;
-      constexpr std::uint32_t kHighMask = 0x01010101U * ((1U << kHigh) - 1U);
-      words[kLow + quad / kHighQuads] |= (codes >> kLow & kHighMask) << (quad % kHighQuads * kHigh);
-    }
+  for (int quad = 0; quad < 8; ++quad) {
+    const std::uint32_t codes = spread<kBits>(quad_bits<kBits>(source, static_cast<std::size_t>(quad)));
+    for (const PackedPiece& piece : packed_quad(kBits, quad).pieces)
+      words[piece.vector] |= (codes >> piece.from & 0x01010101U * ((1U << piece.width) - 1U)) << piece.at;
   }
   for (std::size_t v = 0; v < kBits; ++v)
-    std::memcpy(vectors + v * kUnitVectorBytes + 4 * output, &words[v], sizeof(words[v]));
+    std::memcpy(vectors + v * kPackedVectorBytes + 4 * output, &words[v], sizeof(words[v]));
 }
 
 /// Exchanges the bits of `mask` with those `shift` above them, in both halves of a pair of words.
@@ -57,17 +47,20 @@ constexpr std::uint64_t exchange(std::uint64_t words, unsigned shift, std::uint6
 
 /// The same for widths whose words of a checkpoint hold the codes of whole vectors: each word of codes
 /// becomes a word of a vector by reordering its elements, two words at a time.
+void pack_16_of_4_bits(std::uint8_t* vectors, const std::uint8_t* source, std::size_t output) {
+  std::uint64_t words = 0;
+  std::memcpy(&words, source, sizeof(words));
+  words = exchange(words, 8, 0x0000ff000000ff00);  // codes 0123 4567 -> 0145 2367
+  words = exchange(words, 4, 0x00f000f000f000f0);  // -> 04 15 26 37
+  std::memcpy(vectors + 4 * output, &words, 4);
+  words >>= 32;
+  std::memcpy(vectors + kPackedVectorBytes + 4 * output, &words, 4);
+}
+
 template <>
 void pack_unit<4>(std::uint8_t* vectors, const std::uint8_t* source, std::size_t output) {
-  for (std::size_t v = 0; v < 4; v += 2) {
-    std::uint64_t words = 0;
-    std::memcpy(&words, source + 4 * v, sizeof(words));
-    words = exchange(words, 8, 0x0000ff000000ff00);  // codes 0123 4567 -> 0145 2367
-    words = exchange(words, 4, 0x00f000f000f000f0);  // -> 04 15 26 37
-    std::memcpy(vectors + v * kUnitVectorBytes + 4 * output, &words, 4);
-    words >>= 32;
-    std::memcpy(vectors + (v + 1) * kUnitVectorBytes + 4 * output, &words, 4);
-  }
+  pack_16_of_4_bits(vectors, source, output);
+  pack_16_of_4_bits(vectors + 2 * kPackedVectorBytes, source + 8, output);
 }
 
 template <>
@@ -78,13 +71,13 @@ void pack_unit<2>(std::uint8_t* vectors, const std::uint8_t* source, std::size_t
   words = exchange(words, 12, 0x0000f0f00000f0f0);
   std::memcpy(vectors + 4 * output, &words, 4);
   words >>= 32;
-  std::memcpy(vectors + kUnitVectorBytes + 4 * output, &words, 4);
+  std::memcpy(vectors + kPackedVectorBytes + 4 * output, &words, 4);
 }
 
 template <>
 void pack_unit<8>(std::uint8_t* vectors, const std::uint8_t* source, std::size_t output) {
   for (std::size_t v = 0; v < 8; ++v)
-    std::memcpy(vectors + v * kUnitVectorBytes + 4 * output, source + 4 * v, 4);
+    std::memcpy(vectors + v * kPackedVectorBytes + 4 * output, source + 4 * v, 4);
 }
 
 /// Gathers one group's scales or biases of `outputs` rows, whose tables are `groups` elements apart.
@@ -117,15 +110,32 @@ void pack_tile(std::byte* tile, const WeightView& w, std::size_t first_row, std:
         pack_unit<kBits>(reinterpret_cast<std::uint8_t*>(tile),
                          static_cast<const std::uint8_t*>(w.data) + offset, o);
       }
-      tile += bits * kUnitVectorBytes;
+      tile += bits * kPackedVectorBytes;
     }
+  }
+}
+
+/// mxfp4 and nvfp4.
+void pack_fp4_tile(std::byte* tile, const WeightView& w, std::size_t first_row, std::size_t outputs) {
+  const PackedView view{.spec = w.spec, .rows = w.rows, .columns = w.columns};
+  for (std::size_t g = 0; g < view.groups(); ++g)
+    pack_table<std::uint8_t>(tile + g * view.group_table_bytes(), w.scales, first_row, outputs, view.groups(),
+                             g);
+  constexpr std::size_t kPiece = 16;
+  auto* vectors = reinterpret_cast<std::uint8_t*>(tile + view.codes_offset());
+  for (std::size_t column = 0; column < w.columns; column += kPiece) {
+    for (std::size_t o = 0; o < outputs; ++o)
+      pack_16_of_4_bits(
+          vectors, static_cast<const std::uint8_t*>(w.data) + ((first_row + o) * w.columns + column) / 2, o);
+    vectors += 2 * kPackedVectorBytes;
   }
 }
 
 using PackTileFn = void(std::byte* tile, const WeightView& w, std::size_t first_row, std::size_t outputs);
 
-PackTileFn* find_pack_tile(int bits) {
-  switch (bits) {
+PackTileFn* find_pack_tile(const WeightSpec& spec) {
+  if (spec.format != WeightFormat::kAffine) return pack_fp4_tile;
+  switch (spec.bits) {
     case 2:
       return pack_tile<2>;
     case 3:
@@ -144,8 +154,16 @@ PackTileFn* find_pack_tile(int bits) {
 }  // namespace
 
 bool is_packable(const WeightSpec& spec) {
-  return spec.format == WeightFormat::kAffine && spec.bits >= 2 && spec.bits <= 8 && spec.bits != 7 &&
-         (spec.group == 32 || spec.group == 64 || spec.group == 128);
+  switch (spec.format) {
+    case WeightFormat::kAffine:
+      return spec.bits >= 2 && spec.bits <= 8 && spec.bits != 7 &&
+             (spec.group == 32 || spec.group == 64 || spec.group == 128);
+    case WeightFormat::kMxfp4:
+    case WeightFormat::kNvfp4:
+      return true;
+    default:
+      return false;
+  }
 }
 
 std::size_t packed_bytes(const WeightSpec& spec, std::size_t rows, std::size_t columns) {
@@ -155,7 +173,7 @@ std::size_t packed_bytes(const WeightSpec& spec, std::size_t rows, std::size_t c
 
 void pack_tiles(std::byte* data, const WeightView& w, std::size_t tile_begin, std::size_t tile_end) {
   const PackedView view{.spec = w.spec, .rows = w.rows, .columns = w.columns};
-  PackTileFn* const pack_tile = find_pack_tile(w.spec.bits);
+  PackTileFn* const pack_tile = find_pack_tile(w.spec);
   for (std::size_t tile = tile_begin; tile < tile_end; ++tile) {
     std::byte* target = data + tile * view.tile_bytes();
     const std::size_t first = tile * kPackedTileRows;
