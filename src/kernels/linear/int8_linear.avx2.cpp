@@ -123,7 +123,7 @@ class Tiles {
   static void block(const Call& call, std::size_t row, std::size_t tile) {
     const PackedView& w = call.w;
     const std::size_t group = static_cast<std::size_t>(w.spec.group);
-    const std::size_t group_bytes = Codes::kIsFp4 ? w.group_code_bytes() : w.group_bytes();
+    const std::size_t group_bytes = w.group_bytes();
     const std::byte* tables = w.data + tile * w.tile_bytes();
     const std::byte* units = tables + w.codes_offset();
     const std::byte* ahead = tables + kAheadBytes;
@@ -142,8 +142,8 @@ class Tiles {
         for (int h = 0; h < kHalves; ++h)
           sums[r][h] = Codes::kIsFp4 ? _mm256_set1_epi32(call.x.offsets[i]) : _mm256_setzero_si256();
       }
-      if (row == 0) prefetch(ahead, w.group_bytes());
-      const std::byte* unit = units;
+      if (row == 0) ahead = prefetch(ahead, group_bytes);
+      const std::byte* unit = Codes::kIsFp4 ? units : tables + 2 * Codes::kTableBytes;
       for (std::size_t k = 0; k < group; k += Codes::kUnitColumns) {
         add_chains<kRows, 0>(sums, unit, codes + k, call.x.columns);
         unit += kUnitBytes;
@@ -153,8 +153,7 @@ class Tiles {
         add_group<kRows>(acc, sums, h, tables + h * (Codes::kTableBytes / kHalves), call.x,
                          row * call.x.groups + g);
       tables += Codes::kIsFp4 ? Codes::kTableBytes : group_bytes;
-      units += group_bytes;
-      ahead += w.group_bytes();
+      if constexpr (Codes::kIsFp4) units += w.group_code_bytes();
       codes += group;
     }
     for (int h = 0; h < kHalves; ++h)
@@ -170,15 +169,14 @@ class Tiles {
                                                       const std::byte* tables, const QuantizedRows& x,
                                                       std::size_t first) {
     const __m256 scale = scales_of(tables);
+    __m256 bias = _mm256_setzero_ps();
+    if constexpr (!Codes::kIsFp4) bias = floats<Codes::kDtype>(tables + Codes::kTableBytes);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       const std::size_t i = first + static_cast<std::size_t>(r) * x.groups;
       const __m256 product = _mm256_mul_ps(_mm256_set1_ps(x.scales[i]), _mm256_cvtepi32_ps(sums[r][h]));
       acc[r][h] = _mm256_fmadd_ps(product, scale, acc[r][h]);
-      if constexpr (!Codes::kIsFp4) {
-        const __m256 bias = floats<Codes::kDtype>(tables + Codes::kTableBytes);
-        acc[r][h] = _mm256_fmadd_ps(_mm256_set1_ps(x.sums[i]), bias, acc[r][h]);
-      }
+      if constexpr (!Codes::kIsFp4) acc[r][h] = _mm256_fmadd_ps(_mm256_set1_ps(x.sums[i]), bias, acc[r][h]);
     }
   }
 
@@ -189,10 +187,12 @@ class Tiles {
       return floats<Codes::kDtype>(tables);
   }
 
-  /// Brings bytes that are read later into the cache: tiles follow each other, so all are one stream.
-  [[gnu::always_inline]] static inline void prefetch(const std::byte* ahead, std::size_t bytes) {
+  /// Brings bytes that are read later into the cache: tiles follow each other, so all are one stream. Returns
+  /// their end.
+  [[gnu::always_inline]] static inline const std::byte* prefetch(const std::byte* ahead, std::size_t bytes) {
     for (std::size_t line = 0; line < bytes; line += kPackedVectorBytes)
       _mm_prefetch(ahead + line, _MM_HINT_T0);
+    return ahead + bytes;
   }
 
   /// Outputs [n, n + 8) of a row.

@@ -119,7 +119,7 @@ class Tiles {
     const PackedView& w = call.w;
     const std::size_t tile_bytes = w.tile_bytes();
     const std::size_t group = static_cast<std::size_t>(w.spec.group);
-    const std::size_t group_bytes = Codes::kIsFp4 ? w.group_code_bytes() : w.group_bytes();
+    const std::size_t group_bytes = w.group_bytes();
     const std::byte* tables = w.data + tile * tile_bytes;
     const std::byte* units = tables + w.codes_offset();
     const std::byte* ahead = tables + (kTiles == 1 ? kAheadBytes : kTiles * tile_bytes);
@@ -138,8 +138,8 @@ class Tiles {
         for (int t = 0; t < kTiles; ++t)
           sums[r][t] = Codes::kIsFp4 ? _mm512_set1_epi32(call.x.offsets[i]) : _mm512_setzero_si512();
       }
-      if (row == 0) ahead = prefetch(ahead, kTiles * w.group_bytes());
-      const std::byte* unit = units;
+      if (row == 0) ahead = prefetch(ahead, kTiles * group_bytes);
+      const std::byte* unit = Codes::kIsFp4 ? units : tables + 2 * Codes::kTableBytes;
       for (std::size_t k = 0; k < group; k += Codes::kUnitColumns) {
         add_unit<kRows, kTiles>(sums, unit, tile_bytes, codes + k, call.x.columns);
         unit += kUnitBytes;
@@ -149,7 +149,7 @@ class Tiles {
         add_group<kRows, kTiles>(acc, sums, t, tables + static_cast<std::size_t>(t) * tile_bytes, call.x,
                                  row * call.x.groups + g);
       tables += Codes::kIsFp4 ? Codes::kTableBytes : group_bytes;
-      units += group_bytes;
+      if constexpr (Codes::kIsFp4) units += w.group_code_bytes();
       codes += group;
     }
     for (int t = 0; t < kTiles; ++t) {
@@ -172,15 +172,14 @@ class Tiles {
                                                       const std::byte* tables, const QuantizedRows& x,
                                                       std::size_t first) {
     const __m512 scale = scales_of(tables);
+    __m512 bias = _mm512_setzero_ps();
+    if constexpr (!Codes::kIsFp4) bias = floats<Codes::kDtype>(tables + Codes::kTableBytes);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       const std::size_t i = first + static_cast<std::size_t>(r) * x.groups;
       const __m512 product = _mm512_mul_ps(_mm512_set1_ps(x.scales[i]), _mm512_cvtepi32_ps(sums[r][t]));
       acc[r][t] = _mm512_fmadd_ps(product, scale, acc[r][t]);
-      if constexpr (!Codes::kIsFp4) {
-        const __m512 bias = floats<Codes::kDtype>(tables + Codes::kTableBytes);
-        acc[r][t] = _mm512_fmadd_ps(_mm512_set1_ps(x.sums[i]), bias, acc[r][t]);
-      }
+      if constexpr (!Codes::kIsFp4) acc[r][t] = _mm512_fmadd_ps(_mm512_set1_ps(x.sums[i]), bias, acc[r][t]);
     }
   }
 
