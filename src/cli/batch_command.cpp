@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <optional>
 #include <set>
 #include <vector>
 
@@ -18,17 +17,18 @@
 #include "cli/progress_bar.h"
 #include "cli/validators.h"
 #include "core/error.h"
-#include "engine/engine.h"
 #include "io/message_text.h"
 #include "io/text_file.h"
+#include "server/problem.h"
+#include "server/served_model.h"
 
 namespace lanner::cli {
 namespace {
 
+constexpr std::size_t kMostPrompts = 1 << 20;  ///< of the lines that are answered at once
 constexpr std::uint64_t kLargestInput = std::uint64_t{1} << 34;
 
-/// The lines of the input, none of them empty. Throws Error for a line without custom_id and for one that is
-/// there twice.
+/// The lines of the input, none of them empty. Throws Error for a custom_id that is there twice.
 std::vector<BatchLine> read_lines(const std::filesystem::path& file) {
   const std::string text = io::read_text_file(file, kLargestInput);
   const std::string name = io::printable(file.native());
@@ -42,8 +42,8 @@ std::vector<BatchLine> read_lines(const std::filesystem::path& file) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string where = fmt::format("{} line {}", name, number);
-    std::string id = read_custom_id(line, where);
-    if (!known.insert(id).second)
+    std::string id = read_custom_id(line);
+    if (!id.empty() && !known.insert(id).second)
       throw Error(ErrorKind::kCorrupt, fmt::format("{}: custom_id {} was there before, expected each once",
                                                    where, io::in_quotes(id)));
     lines.push_back({.number = number, .text = std::move(line), .custom_id = std::move(id)});
@@ -54,9 +54,8 @@ std::vector<BatchLine> read_lines(const std::filesystem::path& file) {
 /// Keeps several requests going and writes each result as it comes.
 class BatchRun {
  public:
-  BatchRun(engine::Engine& engine, const BatchOptions& options, BatchOutput& output,
-           std::shared_ptr<const engine::AdapterSet> adapters)
-      : engine_(engine), options_(options), output_(output), adapters_(std::move(adapters)) {}
+  BatchRun(server::ServedModel& served, const BatchOptions& options, BatchOutput& output)
+      : served_(served), options_(options), output_(output) {}
 
   bool has_room() const { return running_.size() < options_.parallel; }
   bool is_idle() const { return running_.empty(); }
@@ -64,63 +63,54 @@ class BatchRun {
 
   void begin(const BatchLine& line) {
     try {
-      BatchRequest batch = read_batch_request(line, options_.sampling, engine_.model());
-      running_.push_back({.line = line,
-                          .kind = batch.kind,
-                          .handle = engine_.require(with_adapters(std::move(batch))),
-                          .result = {}});
+      running_.emplace_back(line, batch_plan(line, options_.sampling, served_), *served_.engine);
     } catch (const Error& error) {
       // A line that cannot be answered is an answer; the others go on.
       ++failed_;
-      output_.append(failure_line(line, 400, error.what()));
+      output_.append(failure_line(line, server::problem_of(error, line.result_id())));
     }
   }
 
   /// Takes what came within a moment; how many requests ended.
   std::size_t take() {
     constexpr std::chrono::milliseconds kMoment{2};
-    for (Running& one : running_)
-      while (auto event = one.handle.next_for(&one == &running_.front() ? kMoment : kMoment * 0))
-        one.result.take(std::move(*event));
-    std::size_t ended = 0;
-    for (Running& one : running_) {
-      if (!one.handle.is_over()) continue;
-      ++ended;
-      finish(one);
+    for (BatchResult& one : running_) one.take(&one == &running_.front() ? kMoment : kMoment * 0);
+    for (const BatchResult& one : running_) {
+      if (!one.is_over()) continue;
+      if (one.failed()) ++failed_;
+      output_.append(one.text());
     }
-    std::erase_if(running_, [](const Running& one) { return one.handle.is_over(); });
-    return ended;
+    return std::erase_if(running_, [](const BatchResult& one) { return one.is_over(); });
   }
 
  private:
-  struct Running {
-    BatchLine line;
-    BatchKind kind;
-    engine::RequestHandle handle;
-    BatchResult result;
-  };
-
-  engine::Request with_adapters(BatchRequest batch) {
-    batch.request.adapters = batch.adapters ? engine_.adapters().select(*batch.adapters) : adapters_;
-    return std::move(batch.request);
-  }
-
-  void finish(const Running& one) {
-    if (!one.result.failed()) {
-      const auto body = one.result.body(one.line, one.kind, engine_.model().tokenizer());
-      return output_.append(success_line(one.line, body));
-    }
-    ++failed_;
-    output_.append(failure_line(one.line, 500, one.result.failure()));
-  }
-
-  engine::Engine& engine_;
+  server::ServedModel& served_;
   const BatchOptions& options_;
   BatchOutput& output_;
-  std::shared_ptr<const engine::AdapterSet> adapters_;  ///< of lines that name none
-  std::vector<Running> running_;
+  std::vector<BatchResult> running_;
   std::size_t failed_ = 0;
 };
+
+/// The engine and the rules that lines are read by.
+std::shared_ptr<server::ServedModel> serve_lines(const BatchOptions& options, Console& console) {
+  const auto model = load_model(options.model, console);
+  engine::EngineOptions settings = engine_options(options.model, options.sampling);
+  settings.max_sequences = options.parallel;
+  settings.max_queue = kMostPrompts;
+  auto served = server::serve_model(model, settings, {.model = model->checkpoint().folder().filename()});
+  set_defaults(options.sampling, *model, served->rules);
+  if (const auto adapters = mount_adapters(options.adapters, *served->engine, console))
+    for (const std::string& id : adapters->ids) served->rules.adapters.push_back({.id = id});
+  return served;
+}
+
+void require_two_files(const BatchOptions& options) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(options.input, options.output, ignored))
+    throw Error(ErrorKind::kInvalidArgument,
+                io::printable(options.output.native()) +
+                    ": is the file with the requests, give another one for the results");
+}
 
 }  // namespace
 
@@ -147,20 +137,17 @@ void declare_batch(CLI::App& app, BatchOptions& options) {
 }
 
 int batch_command(const BatchOptions& options, Console& console) {
+  require_two_files(options);
   std::vector<BatchLine> lines = read_lines(options.input);
   BatchOutput output(options.output);
   const std::size_t all = lines.size();
-  std::erase_if(lines, [&](const BatchLine& line) { return output.finished().contains(line.custom_id); });
+  std::erase_if(lines, [&](const BatchLine& line) { return output.has(line); });
   const std::size_t before = all - lines.size();
-  const auto model = load_model(options.model, console);
-  engine::EngineOptions settings = engine_options(options.model, options.sampling);
-  settings.max_sequences = options.parallel;
-  engine::Engine engine(model, settings);
-  auto adapters = mount_adapters(options.adapters, engine, console);
+  const std::shared_ptr<server::ServedModel> served = serve_lines(options, console);
 
   const InterruptWatch watch;
   ProgressBar bar(console, "batch");
-  BatchRun run(engine, options, output, std::move(adapters));
+  BatchRun run(*served, options, output);
   std::size_t next = 0;
   std::size_t done = before;
   while ((next < lines.size() || !run.is_idle()) && !watch.raised()) {

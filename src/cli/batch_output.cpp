@@ -9,9 +9,10 @@
 #include <cerrno>
 #include <string_view>
 
-#include "cli/batch_request.h"
 #include "core/error.h"
+#include "io/fields.h"
 #include "io/file_error.h"
+#include "io/json.h"
 #include "io/message_text.h"
 #include "io/text_file.h"
 
@@ -34,12 +35,27 @@ BatchOutput::BatchOutput(const std::filesystem::path& file) : file_(file) {
     const std::size_t end = text.find('\n', begin);
     if (end == std::string::npos) break;  // torn
     const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    if (!line.empty())
-      finished_.insert(read_custom_id(line, fmt::format("{} line {}", io::printable(file.native()), number)));
+    if (!line.empty()) read_result(line, fmt::format("{} line {}", io::printable(file.native()), number));
     begin = end + 1;
   }
   if (begin < text.size() && ::ftruncate(descriptor_.get(), static_cast<off_t>(begin)) != 0)
     throw io::file_error(file, "write", errno);
+}
+
+void BatchOutput::read_result(std::string_view line, const std::string& where) {
+  const io::Json json = io::parse_json(line, where);
+  if (!json.is_object()) throw Error(ErrorKind::kCorrupt, where + ": expected a result of a batch");
+  const io::Fields fields(json, where);
+  (void)fields.required_object("response").required_int("status_code");
+  if (fields.has("custom_id") && !json["custom_id"].is_null())
+    custom_ids_.insert(fields.required_string("custom_id"));
+  else
+    result_ids_.insert(fields.required_string("id"));
+}
+
+bool BatchOutput::has(const BatchLine& line) const {
+  return line.custom_id.empty() ? result_ids_.contains(line.result_id())
+                                : custom_ids_.contains(line.custom_id);
 }
 
 BatchOutput::~BatchOutput() { ::fsync(descriptor_.get()); }

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <string_view>
 
+#include "cli/batch_request.h"
 #include "io/file_descriptor.h"
 
 namespace lanner::cli {
@@ -21,15 +23,18 @@ class BatchOutput {
   BatchOutput(const BatchOutput&) = delete;
   BatchOutput& operator=(const BatchOutput&) = delete;
 
-  /// custom_ids of the results the file held when it was opened.
-  const std::set<std::string>& finished() const { return finished_; }
+  /// Whether the file held the line's result when it was opened.
+  bool has(const BatchLine& line) const;
   /// Throws Error kIo.
   void append(const std::string& line);
 
  private:
+  void read_result(std::string_view line, const std::string& where);
+
   std::filesystem::path file_;
   io::FileDescriptor descriptor_;
-  std::set<std::string> finished_;
+  std::set<std::string> custom_ids_;
+  std::set<std::string> result_ids_;  ///< of lines without a custom_id
 };
 
 }  // namespace lanner::cli

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cli/sampling_arguments.h"
-#include "engine/loaded_model.h"
-#include "engine/request.h"
+#include "server/generation_plan.h"
 
 namespace lanner::cli {
 
@@ -16,25 +13,23 @@ namespace lanner::cli {
 struct BatchLine {
   std::size_t number = 0;  ///< in its file, from 1
   std::string text;
-  std::string custom_id;
+  std::string custom_id;  ///< empty: the line has none that can be read
+
+  /// What its result is called.
+  std::string result_id() const { return "line-" + std::to_string(number); }
 };
 
-/// Which answer a line asks for.
-enum class BatchKind : std::uint8_t { kChat, kCompletion };
+/// The custom_id of a line; empty when it is no object with one.
+std::string read_custom_id(std::string_view line);
 
-struct BatchRequest {
-  BatchKind kind = BatchKind::kChat;
-  engine::Request request;
-  std::optional<std::vector<engine::AdapterChoice>> adapters = {};  ///< that the line names; none = not
-};
+/// Makes the options of the command line the defaults that lines are read with.
+void set_defaults(const SamplingArguments& arguments, const engine::LoadedModel& model,
+                  server::RequestRules& rules);
 
-/// The custom_id of a line. Throws Error kCorrupt naming file and line when it is no object with one.
-std::string read_custom_id(std::string_view line, const std::string& where);
-
-/// The request of a line {"custom_id", "url": "/v1/chat/completions" or "/v1/completions", "body"}; what the
-/// body leaves out comes from `arguments` and the checkpoint. Throws Error kCorrupt or kInvalidArgument
-/// naming the field.
-BatchRequest read_batch_request(const BatchLine& line, const SamplingArguments& arguments,
-                                const engine::LoadedModel& model);
+/// What a line {"custom_id", "url": "/v1/chat/completions" or "/v1/completions", "body"} asks for. Its body
+/// is read as the server reads it; what it leaves out comes from `arguments` and the checkpoint. Throws
+/// server::RequestError naming the field.
+server::GenerationPlan batch_plan(const BatchLine& line, const SamplingArguments& arguments,
+                                  const server::ServedModel& served);
 
 }  // namespace lanner::cli

@@ -1,44 +1,40 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/batch_request.h"
-#include "engine/event.h"
-#include "text/tokenizer.h"
+#include "engine/engine.h"
+#include "server/answer.h"
+#include "server/problem.h"
 
 namespace lanner::cli {
 
-/// Gathers the events of one line's request.
+/// One line while it is answered.
 class BatchResult {
  public:
-  void take(engine::Event event);
-  bool failed() const { return !failure_.empty(); }
-  const std::string& failure() const { return failure_; }
-  /// The answer as the API gives it: "chat.completion" or "text_completion".
-  nlohmann::ordered_json body(const BatchLine& line, BatchKind kind, const text::Tokenizer& tokenizer) const;
+  /// Submits the plan's requests. Throws Error for one that is refused.
+  BatchResult(BatchLine line, server::GenerationPlan plan, engine::Engine& engine);
+
+  /// Takes what comes within a moment.
+  void take(std::chrono::milliseconds moment);
+  bool is_over() const;
+  bool failed() const { return problem_.has_value(); }
+  /// The result, one line without its end.
+  std::string text() const;
 
  private:
-  struct Choice {
-    std::vector<text::OutputEvent> text;
-    std::vector<engine::LogprobEntry> logprobs;
-    engine::ChoiceEnd end;
-  };
-
-  nlohmann::ordered_json chat_choice(const BatchLine& line, std::size_t index,
-                                     const text::Tokenizer& tokenizer) const;
-  Choice& choice(std::size_t index);
-
-  std::vector<Choice> choices_;
-  engine::Timings timings_;
-  std::string failure_;
+  BatchLine line_;
+  server::GenerationPlan plan_;
+  server::Answer answer_;
+  std::vector<engine::RequestHandle> handles_;  ///< one per prompt
+  std::optional<server::Problem> problem_;
 };
 
-/// {"id", "custom_id", "response": {"status_code": 200, ...}, "error": null}, one line without its end.
-std::string success_line(const BatchLine& line, const nlohmann::ordered_json& body);
-/// The same with status_code 400 or 500 and an error.
-std::string failure_line(const BatchLine& line, int status_code, const std::string& message);
+/// {"id", "custom_id", "response": {"status_code": 400, ...}, "error": {...}} for a line that is not
+/// answered.
+std::string failure_line(const BatchLine& line, const server::Problem& problem);
 
 }  // namespace lanner::cli

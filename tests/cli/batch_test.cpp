@@ -129,6 +129,72 @@ TEST_CASE("a batch that was killed keeps what it finished, redoes the rest and t
   CHECK(again.log.find("24 of 24 requests are answered, 24 of them by an earlier run") != std::string::npos);
 }
 
+TEST_CASE("a line that is no request gets status 400 under its number, once, and the others go on") {
+  const auto model = tale_model("tale-gemma4");
+  if (!model) return;
+  const io::TemporaryFolder folder;
+  const std::string in =
+      folder.write("in.jsonl", "not JSON\n" + chat_line("good", "What is 9 times 6?") + "{\"body\": {}}\n" +
+                                   R"({"custom_id": "stop", "body": {"messages": [], "stop": 5}})" + "\n");
+  const std::string out = folder.path() / "out.jsonl";
+  const CommandRun run = lanner(batch(*model, in, out));
+  CAPTURE(run.log);
+  CHECK(run.exit_code == 0);
+  CHECK(run.log.find("4 of 4 requests are answered; 3 failed") != std::string::npos);
+  std::map<std::string, io::Json> got;
+  std::ifstream lines(out);
+  for (std::string line; std::getline(lines, line);) {
+    const io::Json json = io::parse_json(line, "result");
+    got[json["id"]] = json;
+  }
+  REQUIRE(got.size() == 4);
+  for (const char* bad : {"line-1", "line-3", "line-4"}) CHECK(got[bad]["response"]["status_code"] == 400);
+  CHECK(got["line-1"]["custom_id"].is_null());
+  CHECK(got["line-1"]["error"]["code"] == "invalid_json");
+  CHECK(got["line-3"]["error"]["param"] == "custom_id");
+  CHECK(got["line-4"]["error"]["param"] == "messages");
+  CHECK(got["line-2"]["response"]["status_code"] == 200);
+  CHECK(
+      lanner(batch(*model, in, out)).log.find("4 of 4 requests are answered, 4 of them by an earlier run") !=
+      std::string::npos);
+}
+
+TEST_CASE("a batch reads response formats, structured outputs and tool choices as the server does") {
+  const std::string tool =
+      R"(, "tools": [{"type": "function", "function": {"name": "look", "parameters": )"
+      R"({"type": "object", "properties": {"where": {"type": "string", "maxLength": 4}}, "required": ["where"]}}}])";
+  for (const char* name : {"tale-gemma4", "tale-qwen3_5"}) {
+    const auto model = tale_model(name);
+    if (!model) continue;
+    CAPTURE(name);
+    const io::TemporaryFolder folder;
+    const std::string in = folder.write(
+        "in.jsonl",
+        chat_line(
+            "format", "Hi",
+            R"(, "response_format": {"type": "json_schema", "json_schema": {"schema": {"enum": [[1]]}}})") +
+            chat_line("choice", "Hi", R"(, "structured_outputs": {"choice": ["maybe"]})") +
+            chat_line("call", "Hi", tool + R"(, "tool_choice": "required", "max_tokens": 60)") +
+            chat_line("unknown", "Hi", tool + R"(, "tool_choice": "sometimes")") +
+            R"({"custom_id": "two", "url": "/v1/completions", "body": {"prompt": ["a", "b"], "max_tokens": 2}})" +
+            "\n");
+    const std::string out = folder.path() / "out.jsonl";
+    const CommandRun run = lanner(batch(*model, in, out));
+    CAPTURE(run.log);
+    auto got = results(out);
+    REQUIRE(got.size() == 5);
+    const auto choice = [&](const char* id) { return got[id]["response"]["body"]["choices"][0]; };
+    const std::string shaped = choice("format")["message"]["content"];
+    CHECK(io::parse_json(shaped, "content") == io::Json::array({1}));
+    CHECK(choice("choice")["message"]["content"] == "maybe");
+    CHECK(choice("call")["finish_reason"] == "tool_calls");
+    CHECK(choice("call")["message"]["tool_calls"][0]["function"]["name"] == "look");
+    CHECK(got["unknown"]["response"]["status_code"] == 400);
+    CHECK(got["unknown"]["error"]["param"] == "tool_choice");
+    CHECK(got["two"]["response"]["body"]["choices"].size() == 2);
+  }
+}
+
 TEST_CASE("a batch says which line it cannot use, and refuses a file that is no batch's") {
   const io::TemporaryFolder folder;
   const auto run = [&](const std::string& input, const std::string& output) {
@@ -139,9 +205,15 @@ TEST_CASE("a batch says which line it cannot use, and refuses a file that is no 
   const CommandRun twice = run(chat_line("a", "x") + chat_line("a", "y"), "");
   CHECK(twice.exit_code == 4);
   CHECK(twice.log.find("line 2") != std::string::npos);
-  const CommandRun nameless = run("{\"body\": {}}\n", "");
-  CHECK(nameless.exit_code == 4);
-  CHECK(nameless.log.find("custom_id") != std::string::npos);
+  const std::string same = folder.write("same.jsonl", chat_line("a", "x"));
+  const CommandRun one = lanner({"batch", same, same});
+  CHECK(one.exit_code == 5);
+  CHECK(one.log.find("the file with the requests") != std::string::npos);
+  CHECK(file_text(same) == chat_line("a", "x"));
+  const CommandRun requests = run(chat_line("a", "x"), chat_line("a", "x"));
+  CHECK(requests.exit_code == 4);
+  CHECK(requests.log.find("response") != std::string::npos);
+  CHECK(file_text(folder.path() / "out.jsonl") == chat_line("a", "x"));
   const CommandRun foreign = run(chat_line("a", "x"), "my diary\n");
   CHECK(foreign.exit_code == 4);
   CHECK(file_text(folder.path() / "out.jsonl") == "my diary\n");
