@@ -18,6 +18,7 @@ class GrammarConstraint final : public TokenConstraint {
       : matcher_(std::move(grammar)), tokenizer_(tokenizer) {}
 
   void fill_mask(std::span<std::uint64_t> mask) override;
+  bool can_end() const override { return matcher_.can_end(); }
   bool accept(TokenId token) override;
   void rollback(std::size_t tokens) override;
   /// The text the grammar leaves no choice about, in the tokenizer's own tokens. Its last token is left to

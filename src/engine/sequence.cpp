@@ -170,14 +170,9 @@ void Sequence::decide(std::span<float> logits) {
 }
 
 void Sequence::end_without_choice() {
-  const auto allowed = [&](TokenId id) {
-    const auto at = static_cast<std::size_t>(id);
-    return at / 64 < mask_.size() && (mask_[at / 64] >> (at % 64) & 1U) != 0;
-  };
   // Complete, and the ends it allows are banned: nothing can follow. Otherwise the request banned what its
   // own constraint asks for.
-  if (is_constrained() && std::ranges::any_of(model_.loaded.defaults().stop_ids, allowed))
-    return end(FinishReason::kStop);
+  if (is_constrained() && constraint_->can_end()) return end(FinishReason::kStop);
   refuse_nothing_left();
 }
 

@@ -21,6 +21,8 @@ class TokenConstraint {
   /// Bit id % 64 of mask[id / 64] becomes 1 when token `id` may come next, else 0, for every id the mask has
   /// room for. Ids that end the answer are allowed exactly when the answer may end here. Never all zero.
   virtual void fill_mask(std::span<std::uint64_t> mask) = 0;
+  /// The answer may end here.
+  virtual bool can_end() const = 0;
   /// Goes on by one token; false, and no change, when it is not allowed here.
   virtual bool accept(TokenId token) = 0;
   /// Takes back the last `tokens` accepted tokens; at least 64 can be taken back.
