@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "core/error.h"
 #include "text/grammar/grammar_vocabularies.h"
@@ -295,10 +295,9 @@ TEST_CASE("json schema: bombs are refused or work, quickly") {
         Json{{"anyOf", Json::array({Json{{"minLength", i}}, Json{{"maxLength", 90 - i}}})}});
   const std::vector<Json> bombs = {nested, Json{{"enum", values}}, many, too_many, chain, powers};
   for (const Json& schema : bombs) {
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     const std::string error = error_of(schema);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    CHECK_MESSAGE(seconds.count() < 2, schema.dump().substr(0, 80) << error);
+    CHECK_MESSAGE(std::clock() - begin < 2 * CLOCKS_PER_SEC, schema.dump().substr(0, 80) << error);
   }
   CHECK(error_of(too_many).find("more than 10000 enum values") != std::string::npos);
   CHECK(error_of(powers).find("combinations of alternatives") != std::string::npos);
