@@ -53,6 +53,11 @@ bool AnswerParser::in_reasoning() const {
   return parser != nullptr && parser->in_reasoning();
 }
 
+bool AnswerParser::ends_reasoning() const {
+  const auto* parser = std::get_if<text::OutputParser>(&reader_);
+  return parser != nullptr && parser->ends_reasoning();
+}
+
 bool AnswerParser::in_tool_call() const {
   const auto* parser = std::get_if<text::OutputParser>(&reader_);
   return parser != nullptr && parser->in_tool_call();

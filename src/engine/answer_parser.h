@@ -37,6 +37,8 @@ class AnswerParser {
   std::vector<text::OutputEvent> finish();
   /// The next token would be part of the reasoning.
   bool in_reasoning() const;
+  /// The last token belongs to the end of the reasoning and shows nothing.
+  bool ends_reasoning() const;
   /// The next token would be part of a tool call's markup.
   bool in_tool_call() const;
 

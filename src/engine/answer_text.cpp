@@ -11,7 +11,7 @@ std::vector<text::OutputEvent> AnswerText::push(TokenId token) {
   const bool in_call = parser_.in_tool_call();
   std::vector<text::OutputEvent> events = filter(parser_.push(token));
   part_ = AnswerPart::kContent;
-  if (reasoning || parser_.in_reasoning())
+  if (reasoning || parser_.in_reasoning() || parser_.ends_reasoning())
     part_ = AnswerPart::kReasoning;
   else if (in_call || parser_.in_tool_call())
     part_ = AnswerPart::kToolCall;

@@ -29,6 +29,8 @@ class Gemma4Output {
   void marker(Marker marker, std::string_view spelling, EventWriter& events);
   void finish(EventWriter& events);
   bool in_reasoning() const { return state_ == State::kReasoning || state_ == State::kChannelName; }
+  /// Nothing behind the end marker is dropped.
+  static bool ends_reasoning() { return false; }
   bool in_tool_call() const {
     return state_ == State::kToolHead || state_ == State::kArguments || state_ == State::kAfterCall;
   }

@@ -149,6 +149,10 @@ bool OutputParser::in_reasoning() const {
   return std::visit([](const auto& family) { return family.in_reasoning(); }, family_);
 }
 
+bool OutputParser::ends_reasoning() const {
+  return std::visit([](const auto& family) { return family.ends_reasoning(); }, family_);
+}
+
 bool OutputParser::in_tool_call() const {
   return std::visit([](const auto& family) { return family.in_tool_call(); }, family_);
 }

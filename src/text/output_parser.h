@@ -59,6 +59,8 @@ class OutputParser {
 
   /// The next token would be part of the thinking (for thinking budgets).
   bool in_reasoning() const;
+  /// The last token belongs to the end of the thinking and shows nothing.
+  bool ends_reasoning() const;
   /// The next token would be part of a tool call's markup.
   bool in_tool_call() const;
 

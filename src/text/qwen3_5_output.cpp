@@ -74,6 +74,7 @@ void Qwen35Output::read_reasoning(std::string_view text, EventWriter& events) {
 void Qwen35Output::begin_content(int newlines_to_skip) {
   state_ = State::kContent;
   newlines_to_skip_ = newlines_to_skip;
+  reasoning_just_ended_ = newlines_to_skip > 0;
   line_start_ = true;
   content_seen_ = false;
   held_.clear();
@@ -86,6 +87,7 @@ void Qwen35Output::read_content(std::string_view text, EventWriter& events) {
   }
   if (text.empty()) return;
   newlines_to_skip_ = 0;
+  reasoning_just_ended_ = false;
   held_ += text;
   resolve_content(events);
 }

@@ -27,6 +27,8 @@ class Qwen35Output {
   void marker(Marker marker, std::string_view spelling, EventWriter& events);
   void finish(EventWriter& events);
   bool in_reasoning() const { return state_ == State::kReasoning; }
+  /// What was read last is the end of the thinking: </think>, and the newlines behind it, which are dropped.
+  bool ends_reasoning() const { return state_ == State::kContent && reasoning_just_ended_; }
   bool in_tool_call() const {
     return state_ != State::kReasoning && state_ != State::kContent && state_ != State::kEnded;
   }
@@ -72,6 +74,7 @@ class Qwen35Output {
   State state_;
   std::string held_;  ///< Text whose meaning is not certain yet.
   int newlines_to_skip_ = 0;
+  bool reasoning_just_ended_ = false;
   bool newline_held_ = false;   ///< A newline that may stand before </think>.
   bool line_start_ = true;      ///< Content is at the start of a line.
   bool content_seen_ = false;   ///< Something other than blanks was shown since the last call.

@@ -57,6 +57,21 @@ Json streamed(Json body) {
 
 }  // namespace
 
+TEST_CASE("each listed likelihood is that of a token of the content, also after thoughts") {
+  const std::uint16_t port = shared_server("tale-qwen3_5").port();
+  Json body = chat_body("What is 9 times 6?", 3, 400);
+  body["temperature"] = 0;
+  body["reasoning_effort"] = "high";
+  body["thinking_budget"] = 5;
+  body["logprobs"] = true;
+  const Json choice = http_post(port, "/v1/chat/completions", body).json()["choices"][0];
+  REQUIRE(!choice["message"]["reasoning_content"].get<std::string>().empty());
+  REQUIRE(choice["finish_reason"] == "stop");
+  std::string text;
+  for (const Json& entry : choice["logprobs"]["content"]) text += entry["token"].get<std::string>();
+  CHECK(text == choice["message"]["content"]);
+}
+
 TEST_CASE("a streamed chat answer is the whole one, byte for byte") {
   for (const char* name : kTaleNames) {
     CAPTURE(name);
