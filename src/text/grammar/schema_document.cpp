@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <ranges>
 #include <set>
 
 namespace lanner::text::grammar {
@@ -224,7 +223,8 @@ std::string SchemaDocument::place(const OrderedJson& part) const {
             : pointer_token(std::next(parent->begin(), static_cast<std::ptrdiff_t>(index)).key()));
   }
   std::string result = options_.name + "#";
-  for (const std::string& token : tokens | std::views::reverse) result += "/" + token;
+  std::ranges::reverse(tokens);
+  for (const std::string& token : tokens) result += "/" + token;
   work_.take(kPartWork + result.size());
   return result;
 }
