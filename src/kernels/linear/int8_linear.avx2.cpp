@@ -150,8 +150,8 @@ class Tiles {
       }
 #pragma GCC unroll 8
       for (int h = 0; h < kHalves; ++h)
-        add_group<kRows>(acc, sums, h, tables + h * (Codes::kTableBytes / kHalves), call.x,
-                         row * call.x.groups + g);
+        add_group<kRows>(acc, sums, h, tables + static_cast<std::size_t>(h) * (Codes::kTableBytes / kHalves),
+                         call.x, row * call.x.groups + g);
       tables += Codes::kIsFp4 ? Codes::kTableBytes : group_bytes;
       if constexpr (Codes::kIsFp4) units += w.group_code_bytes();
       codes += group;
@@ -238,7 +238,8 @@ class Tiles {
       __m256i weights[kHalves];
 #pragma GCC unroll 8
       for (int h = 0; h < kHalves; ++h) {
-        weights[h] = quad<Codes::kBits, kQuad + kStep, kPart>(unit + h * kHalfBytes);
+        weights[h] =
+            quad<Codes::kBits, kQuad + kStep, kPart>(unit + static_cast<std::size_t>(h) * kHalfBytes);
         if constexpr (Codes::kIsFp4) weights[h] = fp4_codes(weights[h]);
       }
 #pragma GCC unroll 8
