@@ -28,7 +28,7 @@ const requests = Array.from({ length: 40 }, (_, i) => {
   const messages = [{ role: 'user', content: text }];
   if (i % 4 === 1) return { path: '/v1/completions', body: { ...common, prompt: text } };
   if (i % 4 === 2) return { path: '/v1/messages', body: { ...common, messages } };
-  if (i % 4 === 3) return { path: '/v1/responses', body: { ...common, input: text, max_output_tokens: common.max_tokens, store: false } };  // stored ones fill 32 MiB first
+  if (i % 4 === 3) return { path: '/v1/responses', body: { ...common, input: text, max_output_tokens: common.max_tokens } };
   return { path: '/v1/chat/completions', body: { ...common, messages, logprobs: i % 8 === 0 } };
 });
 
