@@ -71,18 +71,6 @@ void take_rows(Stream& stream, const Tensor& out, const Tensor& x, std::span<con
   });
 }
 
-void split_pairs(Stream& stream, const Tensor& first, const Tensor& second, const Tensor& pairs) {
-  check_shape(
-      first.shape == second.shape && pairs.rows() == 2 * first.rows() && pairs.columns() == first.columns(),
-      "split_pairs", pairs);
-  split_copies(stream, first.rows(), 2 * pairs.columns(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      std::ranges::copy(pairs.row(2 * i), first.row(i).begin());
-      std::ranges::copy(pairs.row(2 * i + 1), second.row(i).begin());
-    }
-  });
-}
-
 void swap_axes(Stream& stream, const Tensor& out, const Tensor& x) {
   check_shape(x.shape.rank() == 3 && out.shape == Shape{x.shape[1], x.shape[0], x.shape[2]}, "swap_axes", x);
   const auto outer = static_cast<std::size_t>(x.shape[0]);

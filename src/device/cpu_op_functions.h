@@ -11,17 +11,14 @@ void rms_norm(Stream&, const Tensor& out, const Tensor& x, const Tensor& w, floa
 void l2_norm(Stream&, const Tensor& x, std::size_t begin, std::size_t count, std::size_t dim, float scale);
 void gated_rms_norm(Stream&, const Tensor& out, const Tensor& x, const Tensor& z, const Tensor& w, float eps);
 void rope_tables(Stream&, const Tensor& cos, const Tensor& sin, const RopeAngles& angles);
-void rope(Stream&, const Tensor& x, const Tensor& cos, const Tensor& sin, const RopeShape& shape);
 void add(Stream&, const Tensor& out, const Tensor& a, const Tensor& b);
 void add_norm(Stream&, const Tensor& out, const Tensor& x, const Tensor& y, const Tensor& gain, float eps,
               float factor);
 void scale(Stream&, const Tensor& out, const Tensor& x, float factor);
 void gated_activation(Stream&, const Tensor& out, const Tensor& gate, const Tensor& up, GatedActivation kind);
-void sigmoid_mul(Stream&, const Tensor& out, const Tensor& x, const Tensor& gate);
 void gate_rows(Stream&, const Tensor& out, const Tensor& x, const Tensor& gate);
 void copy(Stream&, const Tensor& out, const Tensor& x);
 void take_rows(Stream&, const Tensor& out, const Tensor& x, std::span<const std::size_t> rows);
-void split_pairs(Stream&, const Tensor& first, const Tensor& second, const Tensor& pairs);
 void swap_axes(Stream&, const Tensor& out, const Tensor& x);
 void push_history(Stream&, std::span<const HistoryPush> pushes);
 std::span<float> host_floats(Stream&, const Tensor& x);

@@ -76,24 +76,6 @@ void rope_tables(Stream& stream, const Tensor& cos, const Tensor& sin, const Rop
   });
 }
 
-void rope(Stream& stream, const Tensor& x, const Tensor& cos, const Tensor& sin, const RopeShape& shape) {
-  const auto rows = static_cast<std::size_t>(x.shape[0]);
-  check_shape(x.shape.rank() == 3 && x.columns() == shape.head_dim, "rope", x);
-  check_shape(cos.rows() == rows && cos.columns() == shape.frequencies && same_shape(cos, sin), "rope", cos);
-  const auto heads = static_cast<std::size_t>(x.shape[1]);
-  const std::size_t row_length = heads * shape.head_dim;
-  const kernels::RopeShape kernel_shape = {.heads = heads,
-                                           .head_dim = shape.head_dim,
-                                           .frequencies = shape.frequencies,
-                                           .pair_offset = shape.pair_offset};
-  stream.pool().split(rows, row_grain(row_length), [&](std::size_t begin, std::size_t end, int) {
-    const std::size_t f = shape.frequencies;
-    stream.kernels().rope(x.floats().subspan(begin * row_length, (end - begin) * row_length),
-                          cos.floats().subspan(begin * f, (end - begin) * f),
-                          sin.floats().subspan(begin * f, (end - begin) * f), kernel_shape);
-  });
-}
-
 void add(Stream& stream, const Tensor& out, const Tensor& a, const Tensor& b) {
   check_shape(same_shape(out, a) && same_shape(a, b), "add", b);
   split_rows(stream, a, [&](std::size_t first, std::size_t count) {
@@ -132,14 +114,6 @@ void gated_activation(Stream& stream, const Tensor& out, const Tensor& gate, con
   split_rows(stream, gate, [&](std::size_t first, std::size_t count) {
     kernel(out.floats().subspan(first, count), gate.floats().subspan(first, count),
            up.floats().subspan(first, count));
-  });
-}
-
-void sigmoid_mul(Stream& stream, const Tensor& out, const Tensor& x, const Tensor& gate) {
-  check_shape(same_shape(out, x) && gate.element_count() == x.element_count(), "sigmoid_mul", gate);
-  split_rows(stream, x, [&](std::size_t first, std::size_t count) {
-    stream.kernels().sigmoid_mul(out.floats().subspan(first, count), x.floats().subspan(first, count),
-                                 gate.floats().subspan(first, count));
   });
 }
 

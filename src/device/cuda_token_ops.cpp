@@ -87,17 +87,6 @@ void rope_tables(Stream& stream, const Tensor& cos, const Tensor& sin, const Rop
                .amplitude = angles.amplitude});
 }
 
-void rope(Stream& stream, const Tensor& x, const Tensor& cos, const Tensor& sin, const RopeShape& shape) {
-  const auto rows = static_cast<std::size_t>(x.shape[0]);
-  check_shape(x.shape.rank() == 3 && x.columns() == shape.head_dim, "rope", x);
-  check_shape(cos.rows() == rows && cos.columns() == shape.frequencies && same_shape(cos, sin), "rope", cos);
-  kernels::rope_cuda(stream.cuda(), floats(x), floats(cos), floats(sin), rows,
-                     {.heads = static_cast<std::size_t>(x.shape[1]),
-                      .head_dim = shape.head_dim,
-                      .frequencies = shape.frequencies,
-                      .pair_offset = shape.pair_offset});
-}
-
 void add(Stream& stream, const Tensor& out, const Tensor& a, const Tensor& b) {
   check_shape(same_shape(out, a) && same_shape(a, b), "add", b);
   kernels::add_cuda(stream.cuda(), floats(out), floats(a), floats(b), count_of(a));
@@ -113,11 +102,6 @@ void gated_activation(Stream& stream, const Tensor& out, const Tensor& gate, con
   check_shape(same_shape(out, gate) && same_shape(gate, up), "gated_activation", up);
   auto* kernel = kind == GatedActivation::kGeluTanh ? kernels::gelu_mul_cuda : kernels::silu_mul_cuda;
   kernel(stream.cuda(), floats(out), floats(gate), floats(up), count_of(gate));
-}
-
-void sigmoid_mul(Stream& stream, const Tensor& out, const Tensor& x, const Tensor& gate) {
-  check_shape(same_shape(out, x) && gate.element_count() == x.element_count(), "sigmoid_mul", gate);
-  kernels::sigmoid_mul_cuda(stream.cuda(), floats(out), floats(x), floats(gate), count_of(x));
 }
 
 void gate_rows(Stream& stream, const Tensor& out, const Tensor& x, const Tensor& gate) {
@@ -140,14 +124,6 @@ void take_rows(Stream& stream, const Tensor& out, const Tensor& x, std::span<con
   const std::vector<std::uint32_t> source(rows.begin(), rows.end());
   kernels::take_rows_cuda(stream.cuda(), floats(out), floats(x), stream.cuda().stage(std::span(source)),
                           rows.size(), x.columns());
-}
-
-void split_pairs(Stream& stream, const Tensor& first, const Tensor& second, const Tensor& pairs) {
-  check_shape(
-      same_shape(first, second) && pairs.rows() == 2 * first.rows() && pairs.columns() == first.columns(),
-      "split_pairs", pairs);
-  kernels::split_pairs_cuda(stream.cuda(), floats(first), floats(second), floats(pairs), first.rows(),
-                            first.columns());
 }
 
 void swap_axes(Stream& stream, const Tensor& out, const Tensor& x) {

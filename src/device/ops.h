@@ -255,15 +255,12 @@ struct Ops {
                          float eps);
   /// cos, sin [T, F]; angles in float, as the reference computes them.
   void (*rope_tables)(Stream&, const Tensor& cos, const Tensor& sin, const RopeAngles& angles);
-  /// x [T, H, D] in place; cos, sin [T, F].
-  void (*rope)(Stream&, const Tensor& x, const Tensor& cos, const Tensor& sin, const RopeShape& shape);
   void (*add)(Stream&, const Tensor& out, const Tensor& a, const Tensor& b);
   /// out = (x + norm(y) * gain) * factor; out may be x.
   void (*add_norm)(Stream&, const Tensor& out, const Tensor& x, const Tensor& y, const Tensor& gain,
                    float eps, float factor);
   void (*scale)(Stream&, const Tensor& out, const Tensor& x, float factor);
   void (*gated_activation)(Stream&, const Tensor& out, const Tensor& gate, const Tensor& up, GatedActivation);
-  void (*sigmoid_mul)(Stream&, const Tensor& out, const Tensor& x, const Tensor& gate);
   /// out[t] = x[t] * sigmoid(gate[t]); x, out [T, D], gate [T, 1]
   void (*gate_rows)(Stream&, const Tensor& out, const Tensor& x, const Tensor& gate);
   void (*softcap)(Stream&, const Tensor& out, const Tensor& x, float cap);
@@ -271,8 +268,6 @@ struct Ops {
   void (*copy)(Stream&, const Tensor& out, const Tensor& x);
   /// out[i] = x[rows[i]]
   void (*take_rows)(Stream&, const Tensor& out, const Tensor& x, std::span<const std::size_t> rows);
-  /// first[i] = pairs[2i], second[i] = pairs[2i+1]; first, second [N, D], pairs [2N, D]
-  void (*split_pairs)(Stream&, const Tensor& first, const Tensor& second, const Tensor& pairs);
   /// out[b, a] = x[a, b]; x [A, B, D], out [B, A, D]
   void (*swap_axes)(Stream&, const Tensor& out, const Tensor& x);
   void (*push_history)(Stream&, std::span<const HistoryPush> pushes);

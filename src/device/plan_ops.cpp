@@ -90,17 +90,14 @@ Ops plan_ops(const Ops& ops, PlannedMemory& memory) {
   plan.l2_norm = nothing;
   plan.gated_rms_norm = nothing;
   plan.rope_tables = nothing;
-  plan.rope = nothing;
   plan.add = nothing;
   plan.add_norm = nothing;
   plan.scale = nothing;
   plan.gated_activation = nothing;
-  plan.sigmoid_mul = nothing;
   plan.gate_rows = nothing;
   plan.softcap = nothing;
   plan.copy = nothing;
   plan.take_rows = nothing;
-  plan.split_pairs = nothing;
   plan.swap_axes = nothing;
   plan.push_history = nothing;
   plan.host_floats = nullptr;  // there is nothing to read

@@ -60,9 +60,6 @@ TEST_CASE("cuda: element-wise operations agree with the reference") {
   check([](const device::Ops& ops, device::Stream& s, auto& o, auto& x, auto& y, auto&) {
     ops.gated_activation(s, o, x, y, GatedActivation::kSilu);
   });
-  check([](const device::Ops& ops, device::Stream& s, auto& o, auto& x, auto& y, auto&) {
-    ops.sigmoid_mul(s, o, x, y);
-  });
   check([](const device::Ops& ops, device::Stream& s, auto& o, auto& x, auto&, auto& g) {
     ops.gate_rows(s, o, x, g);
   });
@@ -84,12 +81,6 @@ TEST_CASE("cuda: rows move as the reference moves them") {
   pair.reference().take_rows(pair.reference_stream(), taken.host, x.host.reshaped({6, 148}), rows);
   pair.cuda().take_rows(pair.stream(), taken.cuda, x.cuda.reshaped({6, 148}), rows);
   CHECK(pair.error(taken) == 0);
-  const auto first = pair.empty({12, 37});
-  const auto second = pair.empty({12, 37});
-  pair.reference().split_pairs(pair.reference_stream(), first.host, second.host, x.host.reshaped({24, 37}));
-  pair.cuda().split_pairs(pair.stream(), first.cuda, second.cuda, x.cuda.reshaped({24, 37}));
-  CHECK(pair.error(first) == 0);
-  CHECK(pair.error(second) == 0);
 }
 
 TEST_CASE("cuda: the largest of a row is found, and of equal ones the first") {
@@ -110,7 +101,7 @@ TEST_CASE("cuda: the largest of a row is found, and of equal ones the first") {
   }
 }
 
-TEST_CASE("cuda: rotary tables and rotations agree with the reference") {
+TEST_CASE("cuda: rotary tables agree with the reference") {
   DevicePair pair;
   std::vector<float> frequencies;
   for (int f = 0; f < 24; ++f) frequencies.push_back(std::pow(10000.0F, -float(f) / 24));
@@ -125,11 +116,6 @@ TEST_CASE("cuda: rotary tables and rotations agree with the reference") {
   pair.cuda().rope_tables(pair.stream(), cos.cuda, sin.cuda, angles);
   CHECK(pair.error(cos) <= kFewRoundings);
   CHECK(pair.error(sin) <= kFewRoundings);
-  const auto x = pair.twin({4, 3, 80}, 1);
-  const device::RopeShape shape{.head_dim = 80, .frequencies = 24, .pair_offset = 40};
-  pair.reference().rope(pair.reference_stream(), x.host, cos.host, sin.host, shape);
-  pair.cuda().rope(pair.stream(), x.cuda, cos.cuda, sin.cuda, shape);
-  CHECK(pair.error(x) <= kFewRoundings);
 }
 
 }  // namespace lanner::test

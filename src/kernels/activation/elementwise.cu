@@ -39,9 +39,6 @@ struct GeluMul {
 struct SiluMul {
   __device__ float operator()(float x, float up) const { return x / (1.0F + expf(-x)) * up; }
 };
-struct SigmoidMul {
-  __device__ float operator()(float x, float gate) const { return x / (1.0F + expf(-gate)); }
-};
 struct Softcap {
   float cap;
   __device__ float operator()(float x, float /*b*/) const { return cap * tanhf(x / cap); }
@@ -59,16 +56,6 @@ __global__ void take_rows_kernel(float* out, const float* x, const std::uint32_t
   begin_kernel();
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < columns) out[blockIdx.y * columns + i] = x[std::size_t{source[blockIdx.y]} * columns + i];
-}
-
-__global__ void split_pairs_kernel(float* first, float* second, const float* pairs, std::size_t count,
-                                   std::size_t columns) {
-  begin_kernel();
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= count) return;
-  const std::size_t from = i / columns * 2 * columns + i % columns;
-  first[i] = pairs[from];
-  second[i] = pairs[from + columns];
 }
 
 __global__ void swap_axes_kernel(float* out, const float* x, std::size_t a_extent, std::size_t b_extent,
@@ -166,10 +153,6 @@ void silu_mul_cuda(CudaQueue& queue, float* out, const float* gate, const float*
   map(queue, out, gate, up, count, SiluMul{});
 }
 
-void sigmoid_mul_cuda(CudaQueue& queue, float* out, const float* x, const float* gate, std::size_t count) {
-  map(queue, out, x, gate, count, SigmoidMul{});
-}
-
 void softcap_cuda(CudaQueue& queue, float* out, const float* x, float cap, std::size_t count) {
   map(queue, out, x, x, count, Softcap{cap});
 }
@@ -184,12 +167,6 @@ void take_rows_cuda(CudaQueue& queue, float* out, const float* x, const std::uin
                     std::size_t rows, std::size_t columns) {
   queue.launch(take_rows_kernel, {blocks_for(columns, kThreads), blocks_for(rows, 1)}, {kThreads}, out, x,
                source, columns);
-}
-
-void split_pairs_cuda(CudaQueue& queue, float* first, float* second, const float* pairs, std::size_t rows,
-                      std::size_t columns) {
-  queue.launch(split_pairs_kernel, {blocks_for(rows * columns, kThreads)}, {kThreads}, first, second, pairs,
-               rows * columns, columns);
 }
 
 void swap_axes_cuda(CudaQueue& queue, float* out, const float* x, const std::array<std::size_t, 3>& extents) {

@@ -14,7 +14,6 @@ void add_cuda(CudaQueue& queue, float* out, const float* a, const float* b, std:
 void scale_cuda(CudaQueue& queue, float* out, const float* x, float factor, std::size_t count);
 void gelu_mul_cuda(CudaQueue& queue, float* out, const float* gate, const float* up, std::size_t count);
 void silu_mul_cuda(CudaQueue& queue, float* out, const float* gate, const float* up, std::size_t count);
-void sigmoid_mul_cuda(CudaQueue& queue, float* out, const float* x, const float* gate, std::size_t count);
 void softcap_cuda(CudaQueue& queue, float* out, const float* x, float cap, std::size_t count);
 /// out[t] = x[t] * sigmoid(gate[t]) for rows of `columns`.
 void gate_rows_cuda(CudaQueue& queue, float* out, const float* x, const float* gate, std::size_t rows,
@@ -23,9 +22,6 @@ void gate_rows_cuda(CudaQueue& queue, float* out, const float* x, const float* g
 /// out[i] = x[source[i]] for `rows` rows of `columns`; source in device memory.
 void take_rows_cuda(CudaQueue& queue, float* out, const float* x, const std::uint32_t* source,
                     std::size_t rows, std::size_t columns);
-/// first[i] = pairs[2i], second[i] = pairs[2i+1]
-void split_pairs_cuda(CudaQueue& queue, float* first, float* second, const float* pairs, std::size_t rows,
-                      std::size_t columns);
 /// out[b, a] = x[a, b]; extents A, B, D of x
 void swap_axes_cuda(CudaQueue& queue, float* out, const float* x, const std::array<std::size_t, 3>& extents);
 /// history [kept, channels] becomes the last `kept` rows of history followed by x [rows, channels].

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "kernels/cuda/queue.h"
-#include "kernels/rope/rope.h"
 
 namespace lanner::kernels {
 
@@ -22,9 +21,5 @@ struct RopeTablesCudaArgs {
   float amplitude = 1;
 };
 void rope_tables_cuda(CudaQueue& queue, const RopeTablesCudaArgs& args);
-
-/// The contract of rope.h on device memory.
-void rope_cuda(CudaQueue& queue, float* x, const float* cos, const float* sin, std::size_t rows,
-               const RopeShape& shape);
 
 }  // namespace lanner::kernels
