@@ -56,16 +56,16 @@ Compute parse_compute(std::string_view text) {
 Matrix::Matrix(const kernels::WeightView& view, std::shared_ptr<const void> owner, Isa isa)
     : view_(view), kernels_(bind_kernels(view.spec, isa)), owner_(std::move(owner)) {}
 
+bool Matrix::packs(Isa isa) const { return kernels::is_packable(view_.spec) && kernels::has_fast_int8(isa); }
+
 void Matrix::pack(Isa isa, ThreadPool& pool) {
   bind_bf16(isa);
-  if (kernels::is_packable(view_.spec) && kernels::has_fast_int8(isa))
-    packed_ = std::make_shared<const PackedMatrix>(view_, isa, pool);
+  if (packs(isa)) packed_ = std::make_shared<const PackedMatrix>(view_, isa, pool);
 }
 
 void Matrix::plan_packed(Isa isa) {
   bind_bf16(isa);
-  if (kernels::is_packable(view_.spec) && kernels::has_fast_int8(isa))
-    packed_ = std::make_shared<const PackedMatrix>(PackedMatrix::planned(view_, isa));
+  if (packs(isa)) packed_ = std::make_shared<const PackedMatrix>(PackedMatrix::planned(view_, isa));
 }
 
 void Matrix::bind_bf16(Isa isa) {

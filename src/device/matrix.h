@@ -45,6 +45,8 @@ class Matrix {
   /// that form from then on, look-ups the original. Dense bfloat16 weights stay as they are and get kernels
   /// for rounded activations where there are any.
   void pack(Isa isa, ThreadPool& pool);
+  /// True where pack() interleaves.
+  bool packs(Isa isa) const;
   /// What pack() would do, without the memory: to plan with.
   void plan_packed(Isa isa);
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 
@@ -53,6 +54,9 @@ class LoadedModel {
   std::vector<TokenId> encode_plain(std::string_view text) const { return text_.encode_plain(text); }
 
  private:
+  LoadedModel(const std::filesystem::path& folder, const LoadOptions& options,
+              const models::LoadProgress& progress, std::future<TextParts> text);
+
   io::Checkpoint checkpoint_;
   LoadOptions options_;
   device::Ops ops_;

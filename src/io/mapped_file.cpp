@@ -78,6 +78,10 @@ void MappedFile::advise(std::span<const std::byte> part, Access access) const {
   advise_whole_pages(part, advice_of(access));
 }
 
+void MappedFile::populate(std::span<const std::byte> part) const {
+  advise_whole_pages(part, MADV_POPULATE_READ);
+}
+
 void MappedFile::release(std::span<const std::byte> part) const { advise_whole_pages(part, MADV_DONTNEED); }
 
 }  // namespace lanner::io

@@ -35,6 +35,8 @@ class MappedFile {
   void advise(Access access) const;
   /// The same for the whole pages inside `part`, which lies in bytes().
   void advise(std::span<const std::byte> part, Access access) const;
+  /// Maps the whole pages inside `part` at once, for a caller about to read all of them. A hint as well.
+  void populate(std::span<const std::byte> part) const;
   /// Gives the memory of the whole pages inside `part` back; they are read from the file when used again.
   void release(std::span<const std::byte> part) const;
 

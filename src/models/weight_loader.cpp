@@ -291,6 +291,14 @@ void WeightLoader::for_mapped_parts(const device::WeightView& view, Body&& body)
   }
 }
 
+void WeightLoader::with_all_threads(const device::WeightView& view, PagesFn pages) const {
+  for_mapped_parts(view, [&](const io::MappedFile& file, std::span<const std::byte> part) {
+    target_.pool.split(part.size(), std::size_t{1} << 16, [&](std::size_t begin, std::size_t end, int) {
+      (file.*pages)(part.subspan(begin, end - begin));
+    });
+  });
+}
+
 device::Matrix WeightLoader::sparse_table(std::string_view path, std::size_t out, std::size_t in,
                                           std::string_view why) {
   device::Matrix table = matrix(path, out, in, why);
@@ -303,6 +311,7 @@ device::Matrix WeightLoader::sparse_table(std::string_view path, std::size_t out
 device::Matrix WeightLoader::for_products(device::Matrix matrix) {
   const bool plans = target_.use == WeightUse::kPlan;
   if (target_.compute == device::Compute::kInt8) {
+    if (!plans && matrix.packs(target_.ops.isa)) with_all_threads(matrix.view(), &io::MappedFile::populate);
     if (plans)
       matrix.plan_packed(target_.ops.isa);
     else
@@ -310,10 +319,7 @@ device::Matrix WeightLoader::for_products(device::Matrix matrix) {
   }
   if (const device::PackedMatrix* packed = matrix.packed()) {
     memory_.owned_bytes += packed->size_bytes();
-    if (!plans)
-      for_mapped_parts(matrix.view(), [](const io::MappedFile& file, std::span<const std::byte> part) {
-        file.release(part);
-      });
+    if (!plans) with_all_threads(matrix.view(), &io::MappedFile::release);
     return matrix;
   }
   const bool counted = lookups_.contains(identity(matrix));

@@ -113,6 +113,8 @@ class WeightLoader {
   /// body(file, part) for what `view` takes of mapped files.
   template <typename Body>
   void for_mapped_parts(const device::WeightView& view, Body&& body) const;
+  using PagesFn = void (io::MappedFile::*)(std::span<const std::byte> part) const;
+  void with_all_threads(const device::WeightView& view, PagesFn pages) const;
   bool is_on_host() const { return target_.ops.memory->kind() == DeviceKind::kCpu; }
   /// Notes a module that is in place, and says how far loading is.
   void record(std::string_view path, const device::WeightSpec& spec, std::size_t rows, std::size_t in);

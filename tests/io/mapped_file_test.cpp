@@ -28,6 +28,9 @@ TEST_CASE("MappedFile shows a file's bytes, also after a move and with every acc
   for (Access access : {Access::kNormal, Access::kSequential, Access::kRandom, Access::kSoon})
     moved.advise(access);
   CHECK(holds(moved, "hello"));
+  moved.populate(moved.bytes());
+  moved.release(moved.bytes());
+  CHECK(holds(moved, "hello"));
   CHECK(moved.bytes().data() == address);
   MappedFile other(folder.write("b.bin", "world!"));
   other = std::move(moved);

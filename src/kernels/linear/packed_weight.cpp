@@ -39,9 +39,10 @@ void pack_unit(std::uint8_t* vectors, const std::uint8_t* source, std::size_t ou
     std::memcpy(vectors + v * kPackedVectorBytes + 4 * output, &words[v], sizeof(words[v]));
 }
 
-/// Exchanges the bits of `mask` with those `shift` above them, in both halves of a pair of words.
-constexpr std::uint64_t exchange(std::uint64_t words, unsigned shift, std::uint64_t mask) {
-  const std::uint64_t differ = (words ^ words >> shift) & mask;
+/// Exchanges the bits of `mask` with those `shift` above them, in every word of a vector or of a pair.
+template <typename Words>
+constexpr Words exchange(Words words, int shift, Words mask) {
+  const Words differ = (words ^ words >> shift) & mask;
   return words ^ differ ^ differ << shift;
 }
 
@@ -50,8 +51,8 @@ constexpr std::uint64_t exchange(std::uint64_t words, unsigned shift, std::uint6
 void pack_16_of_4_bits(std::uint8_t* vectors, const std::uint8_t* source, std::size_t output) {
   std::uint64_t words = 0;
   std::memcpy(&words, source, sizeof(words));
-  words = exchange(words, 8, 0x0000ff000000ff00);  // codes 0123 4567 -> 0145 2367
-  words = exchange(words, 4, 0x00f000f000f000f0);  // -> 04 15 26 37
+  words = exchange<std::uint64_t>(words, 8, 0x0000ff000000ff00);  // codes 0123 4567 -> 0145 2367
+  words = exchange<std::uint64_t>(words, 4, 0x00f000f000f000f0);  // -> 04 15 26 37
   std::memcpy(vectors + 4 * output, &words, 4);
   words >>= 32;
   std::memcpy(vectors + kPackedVectorBytes + 4 * output, &words, 4);
@@ -63,12 +64,42 @@ void pack_unit<4>(std::uint8_t* vectors, const std::uint8_t* source, std::size_t
   pack_16_of_4_bits(vectors + 2 * kPackedVectorBytes, source + 8, output);
 }
 
+/// Four words, of four vectors or of four outputs.
+using FourWords = std::uint32_t __attribute__((vector_size(16)));
+
+FourWords four_of_4_bits(const std::uint8_t* source) {
+  FourWords words;
+  std::memcpy(&words, source, sizeof(words));
+  words = exchange(words, 8, FourWords{} + 0x0000ff00U);
+  return exchange(words, 4, FourWords{} + 0x00f000f0U);
+}
+
+/// The same bytes as 16 calls of pack_unit<4>, for sources `row_bytes` apart: four outputs by four vectors
+/// are transposed at a time, so that whole vectors are written. Loading a model is little else.
+void pack_16_outputs_of_4_bits(std::uint8_t* vectors, const std::uint8_t* source, std::size_t row_bytes) {
+  for (std::size_t output = 0; output < kPackedTileRows; output += 4) {
+    const std::uint8_t* rows = source + output * row_bytes;
+    const FourWords a = four_of_4_bits(rows), b = four_of_4_bits(rows + row_bytes);
+    const FourWords c = four_of_4_bits(rows + 2 * row_bytes), d = four_of_4_bits(rows + 3 * row_bytes);
+    const FourWords ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    const FourWords ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    const FourWords cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    const FourWords cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    const FourWords columns[4] = {__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5),
+                                  __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
+                                  __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
+                                  __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)};
+    for (std::size_t v = 0; v < 4; ++v)
+      std::memcpy(vectors + v * kPackedVectorBytes + 4 * output, &columns[v], sizeof(columns[v]));
+  }
+}
+
 template <>
 void pack_unit<2>(std::uint8_t* vectors, const std::uint8_t* source, std::size_t output) {
   std::uint64_t words = 0;
   std::memcpy(&words, source, sizeof(words));
-  words = exchange(words, 6, 0x00cc00cc00cc00cc);  // a 4 x 4 matrix of codes, transposed
-  words = exchange(words, 12, 0x0000f0f00000f0f0);
+  words = exchange<std::uint64_t>(words, 6, 0x00cc00cc00cc00cc);  // a 4 x 4 matrix of codes, transposed
+  words = exchange<std::uint64_t>(words, 12, 0x0000f0f00000f0f0);
   std::memcpy(vectors + 4 * output, &words, 4);
   words >>= 32;
   std::memcpy(vectors + kPackedVectorBytes + 4 * output, &words, 4);
@@ -89,13 +120,43 @@ void pack_table(std::byte* to, const void* table, std::size_t first_row, std::si
     std::memcpy(to + o * sizeof(Element), from + o * groups * sizeof(Element), sizeof(Element));
 }
 
+/// Where the rows of the next tile begin, or again this one's after the last, and how they are asked for
+/// while this one is packed: 16 rows side by side are more streams than the hardware follows. Measured on Zen
+/// 5: 16 GB/s on two cores in place of 7.
+class NextTile {
+ public:
+  NextTile(const std::uint8_t* source, std::size_t tile_bytes, bool is_last)
+      : ahead_(source + (is_last ? 0 : tile_bytes)) {}
+  void fetch(std::size_t size_bytes) {
+    for (std::size_t line = 0; line < size_bytes; line += 64) __builtin_prefetch(ahead_ + line);
+    ahead_ += size_bytes;
+  }
+
+ private:
+  const std::uint8_t* ahead_;
+};
+
+/// One unit of a tile, the checkpoint's rows `row_bytes` apart.
+template <unsigned kBits>
+void pack_unit_rows(std::uint8_t* vectors, const std::uint8_t* source, std::size_t row_bytes,
+                    std::size_t outputs) {
+  if constexpr (kBits == 4)
+    if (outputs == kPackedTileRows) return pack_16_outputs_of_4_bits(vectors, source, row_bytes);
+  for (std::size_t o = 0; o < outputs; ++o) pack_unit<kBits>(vectors, source + o * row_bytes, o);
+}
+
 template <unsigned kBits>
 void pack_tile(std::byte* tile, const WeightView& w, std::size_t first_row, std::size_t outputs) {
   const auto group = static_cast<std::size_t>(w.spec.group);
   constexpr std::size_t bits = kBits;
   const std::size_t scale_bytes = size_bytes(w.spec.dtype);
   const std::size_t groups = w.columns / group;
+  // 32 codes are `bits` whole words, so a unit and a row begin on a byte.
+  const std::size_t row_bytes = w.columns * bits / 8;
+  const std::uint8_t* source = static_cast<const std::uint8_t*>(w.data) + first_row * row_bytes;
+  NextTile next(source, outputs * row_bytes, first_row + 2 * kPackedTileRows > w.rows);
   for (std::size_t g = 0; g < groups; ++g) {
+    next.fetch(outputs * group * bits / 8);
     for (const void* table : {w.scales, w.biases}) {
       if (scale_bytes == sizeof(float))
         pack_table<float>(tile, table, first_row, outputs, groups, g);
@@ -103,13 +164,9 @@ void pack_tile(std::byte* tile, const WeightView& w, std::size_t first_row, std:
         pack_table<std::uint16_t>(tile, table, first_row, outputs, groups, g);
       tile += kPackedTileRows * scale_bytes;
     }
-    for (std::size_t column = g * group; column < (g + 1) * group; column += kPackedUnitColumns) {
-      for (std::size_t o = 0; o < outputs; ++o) {
-        // 32 codes are `bits` whole words, so a unit begins on a byte.
-        const std::size_t offset = ((first_row + o) * w.columns + column) * bits / 8;
-        pack_unit<kBits>(reinterpret_cast<std::uint8_t*>(tile),
-                         static_cast<const std::uint8_t*>(w.data) + offset, o);
-      }
+    for (std::size_t column = 0; column < group; column += kPackedUnitColumns) {
+      pack_unit_rows<kBits>(reinterpret_cast<std::uint8_t*>(tile), source, row_bytes, outputs);
+      source += bits * 4;
       tile += bits * kPackedVectorBytes;
     }
   }
@@ -121,14 +178,19 @@ void pack_fp4_tile(std::byte* tile, const WeightView& w, std::size_t first_row, 
   for (std::size_t g = 0; g < view.groups(); ++g)
     pack_table<std::uint8_t>(tile + g * view.group_table_bytes(), w.scales, first_row, outputs, view.groups(),
                              g);
-  constexpr std::size_t kPiece = 16;
+  const std::size_t row_bytes = w.columns / 2;
+  const std::uint8_t* source = static_cast<const std::uint8_t*>(w.data) + first_row * row_bytes;
+  NextTile next(source, outputs * row_bytes, first_row + 2 * kPackedTileRows > w.rows);
   auto* vectors = reinterpret_cast<std::uint8_t*>(tile + view.codes_offset());
-  for (std::size_t column = 0; column < w.columns; column += kPiece) {
-    for (std::size_t o = 0; o < outputs; ++o)
-      pack_16_of_4_bits(
-          vectors, static_cast<const std::uint8_t*>(w.data) + ((first_row + o) * w.columns + column) / 2, o);
-    vectors += 2 * kPackedVectorBytes;
+  std::size_t column = 0;
+  for (; column + kPackedUnitColumns <= w.columns; column += kPackedUnitColumns) {
+    next.fetch(outputs * kPackedUnitColumns / 2);
+    pack_unit_rows<4>(vectors, source + column / 2, row_bytes, outputs);
+    vectors += 4 * kPackedVectorBytes;
   }
+  if (column < w.columns)
+    for (std::size_t o = 0; o < outputs; ++o)
+      pack_16_of_4_bits(vectors, source + o * row_bytes + column / 2, o);
 }
 
 using PackTileFn = void(std::byte* tile, const WeightView& w, std::size_t first_row, std::size_t outputs);
