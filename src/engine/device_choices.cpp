@@ -22,7 +22,8 @@ bool decides(const StepWork& work, std::size_t row) {
 
 std::optional<std::vector<DeviceChoice>> device_choices(const StepWork& work,
                                                         std::span<const std::int32_t> rows,
-                                                        std::size_t first_logits, std::size_t columns) {
+                                                        std::size_t first_logits, std::size_t columns,
+                                                        Sequence::Deadline until) {
   std::vector<DeviceChoice> choices;
   Sequence& sequence = *work.sequence;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -42,7 +43,7 @@ std::optional<std::vector<DeviceChoice>> device_choices(const StepWork& work,
     const auto ahead = std::span(work.ids).subspan(decided - work.begin, next - decided);
     if (!ahead.empty() && !sequence.followers.empty()) return std::nullopt;
     const auto ask = [&](Sequence& asked) {
-      std::optional<device::SampleJob> job = asked.ask_device(columns, ahead);
+      std::optional<device::SampleJob> job = asked.ask_device(columns, ahead, until);
       if (!job) return false;
       job->row = first_logits + i;
       choices.push_back({row, &asked, std::move(*job)});
@@ -55,12 +56,13 @@ std::optional<std::vector<DeviceChoice>> device_choices(const StepWork& work,
   return choices;
 }
 
-void use_choice(StepWork& work, const DeviceChoice& choice, const device::SampleResult& result) {
+void use_choice(StepWork& work, const DeviceChoice& choice, const device::SampleResult& result,
+                Sequence::Deadline until) {
   if (choice.sequence == nullptr) {
     if (result.not_a_number) refuse_not_a_number();
     work.prompt_logprobs.push_back(logprob_entry(result));
   } else if (decides(work, choice.row)) {
-    choice.sequence->decide(result);
+    choice.sequence->decide(result, until);
   }
 }
 

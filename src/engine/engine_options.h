@@ -15,7 +15,9 @@ struct EngineOptions {
   std::size_t prefill_chunk = 512;                   ///< prompt rows of one sequence in one forward
   std::size_t max_queue = 256;                       ///< waiting requests
   std::chrono::milliseconds inter_token_budget{50};  ///< prompts yield to keep steps under it; 0 = never
-  std::optional<std::size_t> cache_bytes = {};       ///< for all sequences; none = what the machine has left
+  /// For which a step may wait for what grammars allow; rows whose masks take longer are decided later.
+  std::chrono::milliseconds mask_deadline{2};
+  std::optional<std::size_t> cache_bytes = {};  ///< for all sequences; none = what the machine has left
   std::optional<std::size_t> prefix_bytes =
       {};                                  ///< of it, at most, for prefixes of ended requests; none = half
   std::size_t checkpoint_interval = 8192;  ///< tokens of a long prompt between two points of reuse

@@ -49,6 +49,7 @@ struct EngineStats {
       BucketCounts(kStepSecondsBounds)};        ///< seconds of a step, by StepKind
   BucketCounts step_rows{kStepRowsBounds};      ///< tokens of a step
   BucketCounts mask_times{kMaskSecondsBounds};  ///< seconds to find what a grammar allows
+  std::uint64_t put_off = 0;                    ///< decisions that waited for it beyond their step
   double seconds_per_request = 1;               ///< between the ends of requests lately
 
   std::uint64_t finished_stop = 0;

@@ -7,16 +7,16 @@
 
 namespace lanner::engine {
 
-void GrammarConstraint::fill_mask(std::span<std::uint64_t> mask) {
+void GrammarConstraint::fill_mask(std::span<std::uint64_t> mask, Deadline until) {
   const std::size_t needed = matcher_.grammar().vocabulary().size() / 64 + 1;
-  if (mask.size() >= needed) return matcher_.fill_mask(mask);
+  if (mask.size() >= needed) return matcher_.fill_mask(mask, until);
   words_.resize(needed);
-  matcher_.fill_mask(words_);
+  matcher_.fill_mask(words_, until);
   std::copy_n(words_.begin(), mask.size(), mask.begin());
 }
 
-bool GrammarConstraint::accept(TokenId token) {
-  if (!matcher_.accept(token)) return false;
+bool GrammarConstraint::accept(TokenId token, Deadline until) {
+  if (!matcher_.accept(token, until)) return false;
   accepted_.push_back(token);
   return true;
 }
@@ -26,8 +26,8 @@ void GrammarConstraint::rollback(std::size_t tokens) {
   accepted_.resize(accepted_.size() - tokens);
 }
 
-std::vector<TokenId> GrammarConstraint::forced() {
-  const std::string forced = matcher_.forced_text();
+std::vector<TokenId> GrammarConstraint::forced(Deadline until) {
+  const std::string forced = matcher_.forced_text(text::grammar::Matcher::kMaxForcedBytes, until);
   if (forced.empty()) return {};
   const std::string before = accepted_.empty() ? std::string() : tokenizer_.token_bytes(accepted_.back());
   const std::string text = before + forced;
@@ -39,9 +39,9 @@ std::vector<TokenId> GrammarConstraint::forced() {
   }
   if (!ids.empty()) ids.pop_back();
 
+  text::grammar::Matcher trial = matcher_;
   std::size_t allowed = 0;
-  while (allowed < ids.size() && matcher_.accept(ids[allowed])) ++allowed;
-  matcher_.rollback(allowed);
+  while (allowed < ids.size() && trial.accept(ids[allowed], until)) ++allowed;
   ids.resize(allowed);
   return ids;
 }

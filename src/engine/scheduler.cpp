@@ -59,7 +59,8 @@ Scheduler::Scheduler(const LoadedModel& model, const EngineOptions& options)
       prefixes_(model, options, options.prefix_bytes.value_or(budget_.total_bytes() / 2)),
       runner_(model, {.threads = options.threads,
                       .workspace_bytes = plan_.workspace().arena_bytes(options.max_sequences),
-                      .choose_on_device = options.choose_on_device}) {}
+                      .choose_on_device = options.choose_on_device,
+                      .mask_deadline = options.mask_deadline}) {}
 
 void Scheduler::add(const std::shared_ptr<Ticket>& ticket) {
   if (budget_.needed_bytes({.tokens = ticket->token_limit}) > budget_.total_bytes())
@@ -79,8 +80,9 @@ void Scheduler::start_waiting() {
 }
 
 bool Scheduler::step() {
+  go_on_late();
   std::vector<StepWork> works = plan_step();
-  if (works.empty()) return false;
+  if (works.empty()) return wait_for_late();
   const StepKind kind = kind_of(works);
   const auto begin = Clock::now();
   runner_.run(works);
@@ -181,13 +183,14 @@ void Scheduler::start(Owned sequence) {
 }
 
 void Scheduler::wait(Owned sequence) {
+  sequence->forget_put_off();
   const auto place =
       std::ranges::find_if(waiting_, [&](const Owned& other) { return is_more_urgent(*sequence, *other); });
   waiting_.insert(place, std::move(sequence));
 }
 
 void Scheduler::deliver(Sequence& sequence) {
-  for (const double taken : std::exchange(sequence.mask_seconds, {})) stats_.mask_times.add(taken);
+  for (const double taken : sequence.take_mask_seconds()) stats_.mask_times.add(taken);
   Ticket& ticket = sequence.ticket();
   if (ticket.is_over) return;
   for (Event& event : sequence.take_events()) {
@@ -333,7 +336,9 @@ void Scheduler::settle(std::vector<StepWork>& works) {
     }
     prefixes_.after_step(sequence);
     deliver(sequence);
-    if (sequence.tokens().size() > sequence.prompt_size() || sequence.finished()) release_followers(sequence);
+    if (sequence.has_put_off()) ++stats_.put_off;
+    if (sequence.tokens().size() > sequence.prompt_size() || sequence.finished() || sequence.has_put_off())
+      release_followers(sequence);
   }
   remove_over(running_);
   trim_prefixes();

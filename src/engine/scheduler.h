@@ -43,7 +43,8 @@ class Scheduler {
   void add(const std::shared_ptr<Ticket>& ticket);
   /// Ends what was cancelled or is overdue, and starts what can start.
   void start_waiting();
-  /// Runs one forward. False when there was nothing to compute.
+  /// Runs one forward, or waits a little where only late constraints are left. False when there was nothing
+  /// to do.
   bool step();
   /// True when no request is left.
   bool is_idle() const { return running_.empty() && waiting_.empty(); }
@@ -102,9 +103,11 @@ class Scheduler {
 
   // scheduler_plan.cpp: one step
   std::vector<StepWork> plan_step();
+  void go_on_late();
+  bool wait_for_late();
   void plan_generating(std::vector<StepWork>& works, std::vector<Sequence*> ranked);
   void plan_prompts(std::vector<StepWork>& works, std::size_t budget);
-  StepWork generating_work(Sequence& sequence, std::size_t depth);
+  StepWork generating_work(Sequence& sequence, std::size_t depth, Sequence::Deadline until);
   std::optional<StepWork> prompt_work(Sequence& sequence, std::size_t most_rows) const;
   std::size_t prompt_share(std::size_t rows) const;
   std::size_t draft_depth(Sequence& sequence, std::size_t generating);

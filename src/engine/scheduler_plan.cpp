@@ -23,12 +23,42 @@ bool is_generating(const Sequence& sequence) {
   return sequence.tokens().size() > sequence.prompt_size() && sequence.pending() <= kFewTokens;
 }
 
+/// Somebody reads what it says, and it lacks rows.
+bool can_compute(const Sequence& sequence) {
+  return sequence.ticket().channel->has_room() && sequence.pending() > 0;
+}
+
 }  // namespace
+
+/// Lets those go on whose constraints were late and are no more.
+void Scheduler::go_on_late() {
+  const Sequence::Deadline until = Clock::now() + options_.mask_deadline;
+  for (const Owned& sequence : running_) {
+    try {
+      sequence->go_on(until);
+    } catch (const Error& error) {
+      fail(sequence->ticket(), {.error = error.kind(), .message = error.what()});
+    } catch (const std::exception& error) {
+      fail(sequence->ticket(), {.message = error.what()});
+    }
+    deliver(*sequence);
+  }
+  remove_over(running_);
+}
+
+/// True when a constraint is late; returns soon, so that news are not kept waiting.
+bool Scheduler::wait_for_late() {
+  const auto late = std::ranges::find_if(running_, [](const Owned& one) { return one->is_late(); });
+  if (late == running_.end()) return false;
+  constexpr std::chrono::milliseconds kAWhile(5);
+  (*late)->wait_for_constraint(Clock::now() + kAWhile);
+  return true;
+}
 
 std::vector<StepWork> Scheduler::plan_step() {
   std::vector<Sequence*> ranked;
   for (const Owned& sequence : running_)
-    if (sequence->ticket().channel->has_room()) ranked.push_back(sequence.get());
+    if (can_compute(*sequence)) ranked.push_back(sequence.get());
   std::ranges::sort(ranked, [](const Sequence* a, const Sequence* b) { return is_more_urgent(*a, *b); });
   std::vector<StepWork> works;
   plan_generating(works, std::move(ranked));
@@ -40,6 +70,7 @@ std::vector<StepWork> Scheduler::plan_step() {
 
 void Scheduler::plan_generating(std::vector<StepWork>& works, std::vector<Sequence*> ranked) {
   std::erase_if(ranked, [](const Sequence* sequence) { return !is_generating(*sequence); });
+  const Sequence::Deadline until = Clock::now() + options_.mask_deadline;
   std::size_t rows = 0;
   for (const Sequence* sequence : ranked) rows += sequence->pending();
   for (Sequence* sequence : ranked) {
@@ -48,7 +79,7 @@ void Scheduler::plan_generating(std::vector<StepWork>& works, std::vector<Sequen
     const std::size_t spare = options_.max_step_tokens - std::min(options_.max_step_tokens, rows);
     const std::size_t depth = std::min(spare, draft_depth(*sequence, ranked.size()));
     if (!make_room(*sequence, sequence->tokens().size())) continue;
-    works.push_back(generating_work(*sequence, depth));
+    works.push_back(generating_work(*sequence, depth, until));
     rows += works.back().guesses;
   }
 }
@@ -59,12 +90,12 @@ std::size_t Scheduler::draft_depth(Sequence& sequence, std::size_t generating) {
                                [&](std::size_t rows) { return cost_.predict_ms(generating - 1 + rows); });
 }
 
-StepWork Scheduler::generating_work(Sequence& sequence, std::size_t depth) {
+StepWork Scheduler::generating_work(Sequence& sequence, std::size_t depth, Sequence::Deadline until) {
   const auto tokens = sequence.tokens();
   StepWork work{.sequence = &sequence, .begin = sequence.computed()};
   work.ids.assign(tokens.begin() + static_cast<std::ptrdiff_t>(work.begin), tokens.end());
   const std::size_t decided = work.ids.size();
-  std::vector<TokenId> guesses = sequence.propose(depth);
+  std::vector<TokenId> guesses = sequence.propose(depth, until);
   guesses.resize(std::min(guesses.size(), cache::SequenceCache::kMaxDraft - decided));
   const SequenceSize size = {.tokens = tokens.size() + guesses.size(),
                              .draft_rows = decided + guesses.size()};
@@ -94,8 +125,7 @@ std::size_t Scheduler::prompt_share(std::size_t rows) const {
 void Scheduler::plan_prompts(std::vector<StepWork>& works, std::size_t budget) {
   std::vector<Sequence*> prompts;
   for (const Owned& sequence : running_)
-    if (sequence->ticket().channel->has_room() && !is_generating(*sequence))
-      prompts.push_back(sequence.get());
+    if (can_compute(*sequence) && !is_generating(*sequence)) prompts.push_back(sequence.get());
   while (budget > 0 && !prompts.empty()) {
     const auto key = [&](const Sequence* s) {
       return std::tuple(-s->request().priority, s->skipped >= kMostSkips ? 0 : 1,

@@ -26,7 +26,8 @@ Sampler make_sampler(const LoadedModel& model, const Request& request, std::size
 
 }  // namespace
 
-SequenceModel::SequenceModel(const LoadedModel& model) : loaded(model), reasoning(model.tokenizer()) {}
+SequenceModel::SequenceModel(const LoadedModel& model)
+    : loaded(model), reasoning(model.tokenizer()), constraint_worker(std::make_unique<ConstraintWorker>()) {}
 
 Sequence::Sequence(const SequenceModel& model, std::shared_ptr<Ticket> ticket, std::size_t choice)
     : model_(model),
@@ -48,15 +49,16 @@ Sequence::Sequence(const SequenceModel& model, std::shared_ptr<Ticket> ticket, s
 }
 
 void Sequence::constrain() {
-  constraint_ = request().constraint();
+  std::unique_ptr<TokenConstraint> constraint = request().constraint();
   if (request().thinking_budget != 0)
     opener_ = reasoning_opener(model_.loaded.tokenizer(), request().form, request().prompt);
   banned_in_reasoning_ = model_.loaded.defaults().stop_ids;
   const std::optional<TokenId> call = model_.reasoning.call;
-  if (call && constraint_->accept(*call))
-    constraint_->rollback(1);
+  if (call && constraint->accept(*call, std::nullopt))
+    constraint->rollback(1);
   else if (call)
     banned_in_reasoning_.push_back(*call);
+  constraint_ = std::make_unique<TimelyConstraint>(std::move(constraint), *model_.constraint_worker);
 }
 
 bool Sequence::is_stop(TokenId id) const { return std::ranges::find(stop_ids_, id) != stop_ids_.end(); }
@@ -66,7 +68,7 @@ std::size_t Sequence::most_guesses() const {
   return std::min({request().draft_tokens, left > 0 ? left - 1 : 0, cache::SequenceCache::kMaxDraft - 1});
 }
 
-std::vector<TokenId> Sequence::propose(std::size_t depth) {
+std::vector<TokenId> Sequence::propose(std::size_t depth, Deadline until) {
   if (!forced_.empty()) {
     std::vector<TokenId> known = forced_;
     known.resize(std::min(known.size(), cache::SequenceCache::kMaxDraft - 1));
@@ -76,24 +78,45 @@ std::vector<TokenId> Sequence::propose(std::size_t depth) {
       request().draft_source ? request().draft_source(tokens_, depth) : drafter_.propose(tokens_, depth);
   guesses.resize(std::min(guesses.size(), depth));
   if (constraint_ == nullptr || text_.in_reasoning()) return guesses;
-  std::size_t allowed = 0;
-  while (allowed < guesses.size() && constraint_->accept(guesses[allowed])) ++allowed;
-  constraint_->rollback(allowed);
-  guesses.resize(allowed);
+  guesses.resize(constraint_->count_allowed(guesses, until));
   return guesses;
 }
 
-void Sequence::fill_mask(std::size_t columns) {
-  mask_.resize((columns + 63) / 64);
-  const auto begin = Ticket::Clock::now();
-  constraint_->fill_mask(mask_);
-  mask_seconds.push_back(std::chrono::duration<double>(Ticket::Clock::now() - begin).count());
-  if (opener_ && generated() == 0 && static_cast<std::size_t>(*opener_) < columns)
-    text::grammar::allow_token(mask_, *opener_);
+bool Sequence::catch_up(Deadline until) {
+  if (!constraint_->catch_up(until)) return false;
+  if (forced_.empty()) forced_ = constraint_->take_forced();
+  return true;
 }
 
-bool Sequence::mask(std::span<float> logits) {
-  fill_mask(logits.size());
+bool Sequence::can_decide(std::size_t columns, Deadline until) {
+  if (constraint_ == nullptr) return true;
+  if (!catch_up(until)) return false;
+  if (!forced_.empty() || !is_constrained()) return true;
+  mask_ = constraint_->mask(columns, until);
+  if (mask_.empty()) return false;
+  if (opener_ && generated() == 0 && static_cast<std::size_t>(*opener_) < columns) {
+    opening_mask_.assign(mask_.begin(), mask_.end());
+    text::grammar::allow_token(opening_mask_, *opener_);
+    mask_ = opening_mask_;
+  }
+  return true;
+}
+
+void Sequence::go_on(Deadline until) {
+  if (!is_late() || !catch_up(Ticket::Clock::now())) return;
+  if (has_put_off()) {
+    std::vector<float> logits = std::exchange(kept_logits_, {});
+    decide(logits, until);
+  } else if (!request().top_logprobs) {
+    take_forced(until);
+  }
+}
+
+std::vector<double> Sequence::take_mask_seconds() {
+  return constraint_ != nullptr ? constraint_->take_mask_seconds() : std::vector<double>();
+}
+
+bool Sequence::mask(std::span<float> logits) const {
   bool any = false;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     if ((mask_[i / 64] >> (i % 64) & 1U) == 0) logits[i] = kNever;
@@ -110,10 +133,12 @@ std::vector<TokenId> Sequence::banned_after(std::size_t generated) const {
   return banned;
 }
 
-std::optional<device::SampleJob> Sequence::ask_device(std::size_t columns, std::span<const TokenId> ahead) {
+std::optional<device::SampleJob> Sequence::ask_device(std::size_t columns, std::span<const TokenId> ahead,
+                                                      Deadline until) {
   // Where guesses are assumed, what a constraint or a forced token would say is not known yet.
   if (!sampler_.fits_device() || (!ahead.empty() && (constraint_ != nullptr || request().top_logprobs)))
     return std::nullopt;
+  if (ahead.empty() && !can_decide(columns, until)) return std::nullopt;
   std::vector<TokenId> tokens = tokens_;
   tokens.insert(tokens.end(), ahead.begin(), ahead.end());
   const History history{.tokens = tokens, .prompt_tokens = prompt_size()};
@@ -125,15 +150,12 @@ std::optional<device::SampleJob> Sequence::ask_device(std::size_t columns, std::
     job.given = forced_.front();
     return job;
   }
-  if (is_constrained()) {
-    fill_mask(columns);
-    job.allowed = mask_;
-  }
+  if (is_constrained()) job.allowed = mask_;
   job.draw = sampler_.draw_after(history);
   return job;
 }
 
-void Sequence::decide(const device::SampleResult& chosen) {
+void Sequence::decide(const device::SampleResult& chosen, Deadline until) {
   if (finished_) return;
   if (chosen.not_a_number) refuse_not_a_number();
   if (!forced_.empty()) {
@@ -143,12 +165,14 @@ void Sequence::decide(const device::SampleResult& chosen) {
   }
   std::optional<LogprobEntry> entry;
   if (request().top_logprobs) entry = logprob_entry(chosen);
-  take(chosen.id, std::move(entry));
-  if (!request().top_logprobs) take_forced();
+  take(chosen.id, std::move(entry), until);
+  if (!request().top_logprobs) take_forced(until);
 }
 
-void Sequence::decide(std::span<float> logits) {
+void Sequence::decide(std::span<float> logits, Deadline until) {
   if (finished_) return;
+  if (!can_decide(logits.size(), until)) return kept_logits_.assign(logits.begin(), logits.end());
+  forget_put_off();
   const History history{.tokens = tokens_, .prompt_tokens = prompt_size()};
   sampler_.adjust(logits, history, banned_after(generated()));
   std::vector<float> adjusted;
@@ -164,9 +188,9 @@ void Sequence::decide(std::span<float> logits) {
   if (!id) return end_without_choice();
   std::optional<LogprobEntry> entry;
   if (request().top_logprobs) entry = logprob_entry(adjusted, *id, *request().top_logprobs);
-  take(*id, std::move(entry));
+  take(*id, std::move(entry), until);
   // Log-probabilities of forced tokens need their logits, so they wait for their rows.
-  if (!request().top_logprobs) take_forced();
+  if (!request().top_logprobs) take_forced(until);
 }
 
 void Sequence::end_without_choice() {
@@ -176,15 +200,15 @@ void Sequence::end_without_choice() {
   refuse_nothing_left();
 }
 
-void Sequence::take_forced() {
-  while (!forced_.empty() && !finished_) {
+void Sequence::take_forced(Deadline until) {
+  while (!forced_.empty() && !finished_ && !is_late()) {
     const TokenId id = forced_.front();
     forced_.erase(forced_.begin());
-    take(id, std::nullopt);
+    take(id, std::nullopt, until);
   }
 }
 
-void Sequence::take(TokenId id, std::optional<LogprobEntry> logprob) {
+void Sequence::take(TokenId id, std::optional<LogprobEntry> logprob, Deadline until) {
   if (is_stop(id)) {
     stop_id_ = id;
     return end(FinishReason::kStop);
@@ -198,10 +222,10 @@ void Sequence::take(TokenId id, std::optional<LogprobEntry> logprob) {
   if (reasoning) ++usage_.reasoning_tokens;
   if (text_.stopped_at()) return end(FinishReason::kStop);
   if (tokens_.size() >= ticket_->token_limit) return end(FinishReason::kLength);
-  force_what_follows(id, reasoning ? AnswerPart::kReasoning : AnswerPart::kContent);
+  force_what_follows(id, reasoning ? AnswerPart::kReasoning : AnswerPart::kContent, until);
 }
 
-void Sequence::force_what_follows(TokenId id, AnswerPart before) {
+void Sequence::force_what_follows(TokenId id, AnswerPart before, Deadline until) {
   if (text_.in_reasoning()) {
     const bool spent = request().thinking_budget && usage_.reasoning_tokens >= *request().thinking_budget;
     if (!reasoning_closed_ && (spent || ticket_->channel->is_reasoning_over())) {
@@ -221,9 +245,9 @@ void Sequence::force_what_follows(TokenId id, AnswerPart before) {
     --unconstrained_;
     return;
   }
-  if (!constraint_->accept(id))
-    throw Error(ErrorKind::kInternal, "a token was chosen that the answer's grammar does not allow");
-  if (forced_.empty()) forced_ = constraint_->forced();
+  if (!forced_.empty()) return constraint_->accept_known(id, until);
+  constraint_->accept(id, until);
+  forced_ = constraint_->take_forced();
 }
 
 void Sequence::end(FinishReason reason) {

@@ -21,6 +21,7 @@
 #include "engine/request_channel.h"
 #include "engine/sampler.h"
 #include "engine/sequence_memory.h"
+#include "engine/timely_constraint.h"
 
 namespace lanner::engine {
 
@@ -48,12 +49,17 @@ struct SequenceModel {
 
   const LoadedModel& loaded;
   ReasoningMarks reasoning;
+  const std::unique_ptr<ConstraintWorker> constraint_worker;
 };
 
 /// One choice of a request: its tokens so far and everything that follows from them. Whether a token was
-/// fed, replayed, forced, guessed or sampled makes no difference to what comes after it.
+/// fed, replayed, forced, guessed or sampled makes no difference to what comes after it, and neither does
+/// when its constraint answered: a decision whose constraint is late is put off.
 class Sequence {
  public:
+  /// Until when a constraint may be waited for.
+  using Deadline = TimelyConstraint::Deadline;
+
   Sequence(const SequenceModel& model, std::shared_ptr<Ticket> ticket, std::size_t choice);
 
   Ticket& ticket() const { return *ticket_; }
@@ -65,25 +71,38 @@ class Sequence {
   std::size_t prompt_size() const { return request().prompt.size(); }
   /// Tokens the cache holds.
   std::size_t computed() const { return cache ? cache->length() : 0; }
-  /// Decided tokens the cache lacks; at least 1 while the sequence runs.
+  /// Decided tokens the cache lacks; at least 1 while the sequence runs and has put off nothing.
   std::size_t pending() const { return tokens_.size() - computed(); }
   /// Nothing but the last decided token is left to compute.
   bool is_decoding() const { return pending() == 1 && tokens_.size() > prompt_size(); }
 
   /// Tokens that probably come next, to be computed in one forward with the last one: those that are forced
   /// and, if none, at most `depth` guesses.
-  std::vector<TokenId> propose(std::size_t depth);
+  std::vector<TokenId> propose(std::size_t depth, Deadline until);
   /// Room for guesses that could still be used.
   std::size_t most_guesses() const;
-  /// Decides the next token from the model's logits for its place; they are scratch after the call. Throws
-  /// Error kInternal for logits that are no numbers.
-  void decide(std::span<float> logits);
+  /// Decides the next token from the model's logits for its place; they are scratch after the call. Puts the
+  /// decision off when the constraint is late at `until`. Throws Error kInternal for logits that are no
+  /// numbers.
+  void decide(std::span<float> logits, Deadline until);
+  /// The decision about the next token was put off; what it needs of the model is kept.
+  bool has_put_off() const { return !kept_logits_.empty(); }
+  /// The constraint is late, whether a decision waits for it or not.
+  bool is_late() const { return constraint_ != nullptr && constraint_->is_late(); }
+  /// Waits while the constraint is late, at most until `until`.
+  void wait_for_constraint(Deadline until) const { constraint_->wait(until); }
+  /// Goes on where the constraint has been late and its answer has come: decides what was put off. Throws as
+  /// decide().
+  void go_on(Deadline until);
+  /// The decision needs the model's logits again.
+  void forget_put_off() { kept_logits_ = {}; }
   /// How a device decides the token after the next `ahead.size()` ones, provided that these are `ahead`, from
-  /// a row of `columns` logits; nothing where the logits themselves are needed. Valid until the sequence
-  /// changes.
-  std::optional<device::SampleJob> ask_device(std::size_t columns, std::span<const TokenId> ahead);
+  /// a row of `columns` logits; nothing where the logits themselves are needed, or the constraint is late at
+  /// `until`. Valid until the sequence changes.
+  std::optional<device::SampleJob> ask_device(std::size_t columns, std::span<const TokenId> ahead,
+                                              Deadline until);
   /// The same from what the device chose. Throws as the other does.
-  void decide(const device::SampleResult& chosen);
+  void decide(const device::SampleResult& chosen, Deadline until);
   /// Ends the sequence as it is.
   void end(FinishReason reason);
   /// `accepted` of `drafted` guesses were right.
@@ -93,6 +112,8 @@ class Sequence {
   const std::optional<FinishReason>& finished() const { return finished_; }
   const ChoiceUsage& usage() const { return usage_; }
   ChoiceUsage& usage() { return usage_; }
+  /// How long each mask took that the constraint found since the last call.
+  std::vector<double> take_mask_seconds();
   /// What happened since the last call; ends with a ChoiceEnd when finished.
   std::vector<Event> take_events();
 
@@ -104,17 +125,18 @@ class Sequence {
   std::optional<std::size_t> branch_point;           ///< where a checkpoint would have helped
   std::optional<PooledHidden> pooled;                ///< what the request wants instead of an answer
   std::size_t prompt_logprobs_sent = 0;              ///< prompt tokens, from the first on
-  std::vector<double> mask_seconds;                  ///< each time a constraint was asked since the last step
   std::vector<std::unique_ptr<Sequence>> followers;  ///< other choices, waiting for this one's prompt
   DraftDepth depth;
 
  private:
-  void take(TokenId id, std::optional<LogprobEntry> logprob);
-  void take_forced();
-  void force_what_follows(TokenId id, AnswerPart before);
+  void take(TokenId id, std::optional<LogprobEntry> logprob, Deadline until);
+  void take_forced(Deadline until);
+  void force_what_follows(TokenId id, AnswerPart before, Deadline until);
   void constrain();
-  void fill_mask(std::size_t columns);
-  bool mask(std::span<float> logits);
+  /// Whether the constraint, if it has to, has said what may come next; then mask_ says it.
+  bool can_decide(std::size_t columns, Deadline until);
+  bool catch_up(Deadline until);
+  bool mask(std::span<float> logits) const;
   /// When no token is left: the answer's end where its constraint allows one, else Error kInvalidArgument.
   void end_without_choice();
   bool is_constrained() const { return constraint_ != nullptr && !text_.in_reasoning(); }
@@ -128,8 +150,10 @@ class Sequence {
   std::vector<TokenId> tokens_;
   Sampler sampler_;
   AnswerText text_;
-  std::unique_ptr<TokenConstraint> constraint_;
-  std::vector<std::uint64_t> mask_;
+  std::unique_ptr<TimelyConstraint> constraint_;
+  std::span<const std::uint64_t> mask_;      ///< the constraint's, or opening_mask_
+  std::vector<std::uint64_t> opening_mask_;  ///< where opener_ may come too
+  std::vector<float> kept_logits_;           ///< of the decision that was put off
   NgramDrafter drafter_;
   std::vector<TokenId> stop_ids_;             ///< that end the answer or, before min_tokens, are banned
   std::vector<TokenId> banned_;               ///< end-of-text tokens that may never come

@@ -13,7 +13,7 @@ namespace lanner::engine {
 namespace {
 
 /// Takes what the logits of row `row` are good for: the likelihood of a prompt token, or the next token.
-void use_logits(StepWork& work, std::size_t row, std::span<float> logits) {
+void use_logits(StepWork& work, std::size_t row, std::span<float> logits, Sequence::Deadline until) {
   Sequence& sequence = *work.sequence;
   const std::size_t next = next_of(work, row);
   if (next < sequence.prompt_size()) {
@@ -24,9 +24,9 @@ void use_logits(StepWork& work, std::size_t row, std::span<float> logits) {
   if (!decides(work, row)) return;
   for (const auto& follower : sequence.followers) {
     std::vector<float> copy(logits.begin(), logits.end());
-    follower->decide(copy);
+    follower->decide(copy, until);
   }
-  sequence.decide(logits);
+  sequence.decide(logits, until);
 }
 
 /// Notes what goes wrong with one sequence alone.
@@ -55,6 +55,7 @@ std::vector<StepWork*> by_adapters(std::span<StepWork> works) {
 StepRunner::StepRunner(const LoadedModel& model, const Options& options)
     : model_(model),
       chooses_on_device_(options.choose_on_device && model.ops().sample != nullptr),
+      mask_deadline_(options.mask_deadline),
       stream_(model.ops(), options.threads),
       arena_(*model.ops().memory) {
   arena_.reserve(options.workspace_bytes);
@@ -113,7 +114,8 @@ void StepRunner::decide(std::span<const LogitRow> rows, const Tensor& logits) {
     if (parts.empty() || parts.back().work != rows[i].work) parts.push_back({rows[i].work, i, {}});
     parts.back().rows.push_back(rows[i].row);
   }
-  if (chooses_on_device_) choose_on_device(parts, logits);
+  const Sequence::Deadline until = Ticket::Clock::now() + mask_deadline_;
+  if (chooses_on_device_) choose_on_device(parts, logits, until);
   if (parts.empty()) return;
   const std::size_t begin = parts.front().first;
   const std::size_t end = parts.back().first + parts.back().rows.size();
@@ -124,17 +126,19 @@ void StepRunner::decide(std::span<const LogitRow> rows, const Tensor& logits) {
     guarded(*part.work, [&] {
       for (std::size_t i = 0; i < part.rows.size(); ++i)
         use_logits(*part.work, static_cast<std::size_t>(part.rows[i]),
-                   all.subspan((part.first - begin + i) * logits.columns(), logits.columns()));
+                   all.subspan((part.first - begin + i) * logits.columns(), logits.columns()), until);
     });
   });
 }
 
-void StepRunner::choose_on_device(std::vector<RowsOfOne>& parts, const Tensor& logits) {
+void StepRunner::choose_on_device(std::vector<RowsOfOne>& parts, const Tensor& logits,
+                                  Sequence::Deadline until) {
   std::vector<std::optional<std::vector<DeviceChoice>>> choices(parts.size());
   stream_.pool().each(parts.size(), [&](std::size_t index, int) {
     const RowsOfOne& part = parts[index];
-    guarded(*part.work,
-            [&] { choices[index] = device_choices(*part.work, part.rows, part.first, logits.columns()); });
+    guarded(*part.work, [&] {
+      choices[index] = device_choices(*part.work, part.rows, part.first, logits.columns(), until);
+    });
   });
   std::vector<device::SampleJob> jobs;
   std::vector<std::size_t> first_job;
@@ -153,7 +157,7 @@ void StepRunner::choose_on_device(std::vector<RowsOfOne>& parts, const Tensor& l
     if (!choices[index]) return;
     guarded(*parts[index].work, [&] {
       for (std::size_t i = 0; i < choices[index]->size(); ++i)
-        use_choice(*parts[index].work, (*choices[index])[i], results[first_job[index] + i]);
+        use_choice(*parts[index].work, (*choices[index])[i], results[first_job[index] + i], until);
     });
   });
   // What is left needs the logits themselves.

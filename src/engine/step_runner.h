@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -22,6 +23,7 @@ class StepRunner {
     int threads = 1;
     std::size_t workspace_bytes = 0;  ///< scratch of the usual step, taken in one piece
     bool choose_on_device = true;     ///< see EngineOptions
+    std::chrono::milliseconds mask_deadline{2};
   };
 
   StepRunner(const LoadedModel& model, const Options& options);
@@ -48,10 +50,11 @@ class StepRunner {
   void pool(std::span<const LogitRow> rows, const Tensor& hidden);
   void decide(std::span<const LogitRow> rows, const Tensor& logits);
   /// Takes those out of `parts` whose tokens the device can choose, and lets it.
-  void choose_on_device(std::vector<RowsOfOne>& parts, const Tensor& logits);
+  void choose_on_device(std::vector<RowsOfOne>& parts, const Tensor& logits, Sequence::Deadline until);
 
   const LoadedModel& model_;
   bool chooses_on_device_;
+  std::chrono::milliseconds mask_deadline_;
   device::Stream stream_;
   Arena arena_;
 };

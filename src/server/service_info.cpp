@@ -83,6 +83,7 @@ std::vector<Gauge> engine_counters(const engine::EngineStats& stats) {
   counters.push_back(value_of("spec_decode_num_drafts_total", static_cast<double>(stats.drafted[0])));
   counters.push_back(value_of("spec_decode_num_draft_tokens_total", drafted));
   counters.push_back(value_of("spec_decode_num_accepted_tokens_total", accepted));
+  counters.push_back(value_of("grammar_rows_late_total", static_cast<double>(stats.put_off)));
   counters.push_back(value_of("device_losses_total", static_cast<double>(stats.device_losses)));
   counters.push_back(
       value_of("num_preemptions_total", static_cast<double>(stats.preemptions), "kind=\"recompute\""));

@@ -28,6 +28,7 @@ struct SoakReport {
   std::uint64_t preemptions = 0;
   std::uint64_t prefix_hits = 0;
   std::uint64_t accepted_guesses = 0;
+  std::uint64_t put_off = 0;        ///< decisions, their constraints being late
   std::vector<std::string> faults;  ///< one line each: which request differs from its run alone, and how
 };
 

@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
                 << " requests, " << report.finished << " finished, " << report.cancelled << " cancelled, "
                 << report.constrained << " constrained, " << report.preemptions << " preemptions, "
                 << report.prefix_hits << " prefix hits, " << report.accepted_guesses << " guesses right, "
-                << report.faults.size() << " faults" << std::endl;
+                << report.put_off << " put off, " << report.faults.size() << " faults" << std::endl;
       for (const std::string& fault : report.faults) std::cout << "  " << fault << std::endl;
       faults += report.faults.size();
     }

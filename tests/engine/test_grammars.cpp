@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/test_grammars.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -41,6 +42,17 @@ constexpr const char* kTreeSchema = R"({
                    "children": {"type": "array", "maxItems": 3, "items": {"$ref": "#/$defs/tree"}}}}},
   "$ref": "#/$defs/tree"})";
 
+/// Bytes that no token spells take the places of the last longer texts.
+void spell_all_bytes(std::vector<grammar::TokenBytes>& texts) {
+  auto place = texts.rbegin();
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string text(1, static_cast<char>(byte));
+    if (std::ranges::find(texts, text, &grammar::TokenBytes::bytes) != texts.end()) continue;
+    place = std::find_if(place, texts.rend(), [](const auto& token) { return token.bytes.size() > 1; });
+    place->bytes = text;
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const grammar::GrammarVocabulary> grammar_vocabulary(const engine::LoadedModel& model,
@@ -58,6 +70,7 @@ std::shared_ptr<const grammar::GrammarVocabulary> grammar_vocabulary(const engin
   for (TokenId id = 0; exists(id); ++id)
     if (tokenizer.contains(id) && !marks[static_cast<std::size_t>(id)] && !tokenizer.token_bytes(id).empty())
       texts.push_back({id, tokenizer.token_bytes(id)});
+  spell_all_bytes(texts);
   std::vector<TokenId> stops = model.defaults().stop_ids;
   std::erase_if(stops, [&](TokenId id) { return !exists(id); });
   return std::make_shared<grammar::GrammarVocabulary>(vocabulary, std::move(texts), std::move(markers),

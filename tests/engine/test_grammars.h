@@ -11,6 +11,7 @@
 namespace lanner::test {
 
 /// The text tokens among a tokenizer's first `vocabulary` ids, its markers and the checkpoint's stop tokens.
+/// Every byte is a token, if need be in place of a longer text, so that every text can be spelt.
 std::shared_ptr<const text::grammar::GrammarVocabulary> grammar_vocabulary(const engine::LoadedModel& model,
                                                                            std::size_t vocabulary);
 

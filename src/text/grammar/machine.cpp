@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <thread>
 
 namespace lanner::text::grammar {
 
@@ -24,15 +25,25 @@ Machine::Machine(std::shared_ptr<const Program> program, std::shared_ptr<const G
       leaf_masks_(*vocabulary_, leaves_),
       path_(vocabulary_->max_bytes() + 1) {}
 
-void Machine::begin(std::uint64_t work) {
-  work_->renew(work);
+std::unique_lock<std::mutex> Machine::lock(const WorkDeadline& until) {
+  if (!until) return std::unique_lock(mutex_);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  while (!lock.try_lock()) {
+    if (std::chrono::steady_clock::now() >= *until) throw GrammarLate();
+    std::this_thread::yield();
+  }
+  return lock;
+}
+
+void Machine::begin(std::uint64_t work, WorkDeadline until) {
+  work_->renew(work, until);
   if (remembered_bytes() > kMaxMachineBytes)
     throw GrammarLimit("the grammar takes too much memory: it has too many states");
 }
 
-ParseState Machine::step_token(ParseState state, TokenId token) {
-  const std::lock_guard lock(mutex_);
-  begin(kTokenWork);
+ParseState Machine::step_token(ParseState state, TokenId token, WorkDeadline until) {
+  const auto held = lock(until);
+  begin(kTokenWork, until);
   if (vocabulary_->is_marker(token)) return parse_.step_marker(state, token);
   const std::string_view text = vocabulary_->text(token);
   if (text.empty()) return ParseStates::kDead;
@@ -51,19 +62,19 @@ ParseState Machine::step_text(ParseState state, std::string_view text, Work& wor
   return state;
 }
 
-bool Machine::accepts(ParseState state) {
-  const std::lock_guard lock(mutex_);
+bool Machine::accepts(ParseState state, WorkDeadline until) {
+  const auto held = lock(until);
   return parse_.accepts(state);
 }
 
-void Machine::fill_mask(ParseState state, std::span<std::uint64_t> mask) {
-  const std::lock_guard lock(mutex_);
+void Machine::fill_mask(ParseState state, std::span<std::uint64_t> mask, WorkDeadline until) {
+  const auto held = lock(until);
   const auto known = masks_.find(state);
   if (known != masks_.end()) {
     std::ranges::copy(known->second, mask.begin());
     return;
   }
-  begin(kTokenWork);
+  begin(kTokenWork, until);
   compute_mask(state, mask);
   if (masks_.size() >= kMaxMasks) masks_.clear();
   masks_.emplace(state, std::vector<std::uint64_t>(mask.begin(), mask.end()));
@@ -176,9 +187,9 @@ const ByteSet& Machine::next_bytes(ParseState state) {
   return next_bytes_.emplace(state, set).first->second;
 }
 
-std::string Machine::forced_text(ParseState state, std::size_t max_bytes) {
-  const std::lock_guard lock(mutex_);
-  begin(kTokenWork);
+std::string Machine::forced_text(ParseState state, std::size_t max_bytes, WorkDeadline until) {
+  const auto held = lock(until);
+  begin(kTokenWork, until);
   std::string text;
   while (text.size() < max_bytes && !parse_.accepts(state) && parse_.markers(state).empty()) {
     const std::optional<std::uint8_t> only = next_bytes(state).only();

@@ -19,25 +19,27 @@ namespace lanner::text::grammar {
 
 /// A program at work: states and masks found so far, shared by all matchers that started with it. Safe to use
 /// from many threads. What a token asks for is bounded by kTokenWork, and what is remembered by
-/// kMaxMachineBytes: GrammarLimit is thrown beyond, and nothing is lost by it.
+/// kMaxMachineBytes: GrammarLimit is thrown beyond, and nothing is lost by it. Behind a deadline, also one
+/// that passes while another thread is at work, GrammarLate is thrown.
 class Machine {
  public:
   Machine(std::shared_ptr<const Program> program, std::shared_ptr<const GrammarVocabulary> vocabulary);
 
   ParseState start() const { return parse_.start(); }
   /// kDead when the token cannot come. `token` is no stop token.
-  ParseState step_token(ParseState state, TokenId token);
+  ParseState step_token(ParseState state, TokenId token, WorkDeadline until);
   /// As much work as `work` has left may be done for it.
   ParseState step_text(ParseState state, std::string_view text, Work& work);
-  bool accepts(ParseState state);
+  bool accepts(ParseState state, WorkDeadline until = {});
   /// Sets the bits of all tokens that may come, stop tokens included, and clears the others.
-  void fill_mask(ParseState state, std::span<std::uint64_t> mask);
+  void fill_mask(ParseState state, std::span<std::uint64_t> mask, WorkDeadline until);
   /// The text that must come, at most `max_bytes` of it.
-  std::string forced_text(ParseState state, std::size_t max_bytes);
+  std::string forced_text(ParseState state, std::size_t max_bytes, WorkDeadline until);
   std::size_t memory_bytes();
 
  private:
-  void begin(std::uint64_t work);
+  std::unique_lock<std::mutex> lock(const WorkDeadline& until);
+  void begin(std::uint64_t work, WorkDeadline until = {});
   std::size_t remembered_bytes() const;
   void compute_mask(ParseState state, std::span<std::uint64_t> mask);
   void add_exits(const TokenTrie& trie, std::span<const std::uint32_t> exits, ParseState behind,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "text/grammar/grammar_bombs.h"
+#include "text/grammar/token_mask.h"
 #include "text/grammar/work.h"
 
 using namespace lanner;
@@ -76,4 +78,49 @@ TEST_CASE("grammar bombs: those that compile are followed for hundreds of tokens
       CHECK_MESSAGE(bomb.answer == Bomb::Answer::kAny, limit.what());
     }
   }
+}
+
+TEST_CASE("grammar bombs: behind a deadline nothing changes, and the same may be asked again") {
+  const Vocabulary vocabulary = tool_vocabulary();
+  const std::chrono::steady_clock::time_point passed{};
+  int late = 0;
+  for (const Bomb& bomb : grammar_bombs()) {
+    CAPTURE(bomb.name);
+    std::string why;
+    const auto grammar = compiled(bomb, vocabulary, why);
+    if (grammar == nullptr) continue;
+    Dice dice(7);
+    try {
+      Matcher hurried(grammar);
+      Matcher patient(make_grammar(bomb.write(*vocabulary), vocabulary));
+      const auto insist = [&](auto&& ask) {
+        try {
+          ask(WorkDeadline(passed));
+        } catch (const GrammarLate&) {
+          ++late;
+          ask(WorkDeadline());
+        }
+      };
+      for (int step = 0; step < 100 && !patient.is_terminated(); ++step) {
+        std::vector<std::uint64_t> mask(mask_words(vocabulary->size()));
+        std::vector<std::uint64_t> want = mask;
+        patient.fill_mask(want);
+        insist([&](WorkDeadline until) { hurried.fill_mask(mask, until); });
+        REQUIRE(mask == want);
+        const std::string forced = patient.forced_text();
+        std::string same;
+        insist([&](WorkDeadline until) { same = hurried.forced_text(Matcher::kMaxForcedBytes, until); });
+        REQUIRE(same == forced);
+        const std::vector<TokenId> allowed = allowed_tokens(patient);
+        const TokenId next = allowed[dice.roll(static_cast<std::uint32_t>(allowed.size()))];
+        bool taken = false;
+        insist([&](WorkDeadline until) { taken = hurried.accept(next, until); });
+        REQUIRE(taken);
+        REQUIRE(patient.accept(next));
+      }
+    } catch (const GrammarLimit& limit) {
+      CHECK_MESSAGE(bomb.answer == Bomb::Answer::kAny, limit.what());
+    }
+  }
+  CHECK(late > 0);
 }
