@@ -6,8 +6,9 @@
 namespace lanner::engine {
 
 io::Json fit_facts(const MemoryPlan& plan, const FitQuestion& question) {
-  const auto& [users, tokens, context, budget] = question;
+  const auto& [users, tokens, context, whole_budget, program] = question;
   const SequenceMemory& sequence = plan.sequence();
+  const std::size_t budget = whole_budget - std::min(whole_budget, program);
   const std::size_t total = plan.total_bytes(users, tokens);
   const std::size_t without_caches = std::min(budget, plan.weight_bytes() + plan.step_bytes(users));
   // Prefixes of ended requests get what sequences leave, at most half of what there is for caches.
@@ -15,8 +16,9 @@ io::Json fit_facts(const MemoryPlan& plan, const FitQuestion& question) {
   return {{"fits", total <= budget},
           {"users", users},
           {"tokens", tokens},
-          {"budget_bytes", budget},
-          {"total_bytes", total},
+          {"budget_bytes", whole_budget},
+          {"total_bytes", total + program},
+          {"program_bytes", program},
           {"weights",
            {{"resident_bytes", plan.weight_bytes()},
             {"owned_bytes", plan.weights().owned_bytes},

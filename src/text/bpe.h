@@ -39,6 +39,9 @@ class Bpe {
                    BpeAlphabet alphabet);
 
   BpeAlphabet alphabet() const { return alphabet_; }
+  std::size_t memory_bytes() const {
+    return merges_.memory_bytes() + neighbours_.memory_bytes() + characters_.memory_bytes();
+  }
 
  private:
   friend class BpeEncoder;

@@ -69,6 +69,10 @@ class Tokenizer {
   std::size_t vocab_size() const { return vocabulary_.size(); }
   bool is_special(TokenId id) const;
   const std::vector<AddedToken>& added_tokens() const { return added_tokens_.tokens(); }
+  /// Of its tables, which grow with the vocabulary.
+  std::size_t memory_bytes() const {
+    return vocabulary_.memory_bytes() + model_.memory_bytes() + decoder_.memory_bytes();
+  }
   /// What Surround::kPostProcessor puts before and behind a text.
   const PostProcessor& post_processor() const { return post_processor_; }
 

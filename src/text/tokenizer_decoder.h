@@ -45,6 +45,7 @@ class TokenDecoder {
   std::string_view bytes(TokenId id) const;
   /// kByteFallback: the token is one byte rather than characters.
   bool is_single_byte(TokenId id) const;
+  std::size_t memory_bytes() const { return characters_.capacity() + entries_.capacity() * sizeof(Entry); }
 
  private:
   struct Replace {

@@ -51,6 +51,7 @@ class FlatMap64 {
     return slot.key == kEmpty ? nullptr : &slot.value;
   }
   std::size_t size() const { return size_; }
+  std::size_t memory_bytes() const { return slots_.capacity() * sizeof(Slot); }
 
  private:
   static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};

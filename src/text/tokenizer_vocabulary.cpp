@@ -50,6 +50,10 @@ bool Vocabulary::contains(TokenId id) const {
          ranges_[static_cast<std::size_t>(id)].used;
 }
 
+std::size_t Vocabulary::memory_bytes() const {
+  return characters_.capacity() + ranges_.capacity() * sizeof(Range) + slots_.capacity() * sizeof(Slot);
+}
+
 std::size_t Vocabulary::slot_of(std::string_view text, std::uint64_t hash) const {
   std::size_t i = hash & (slots_.size() - 1);
   while (slots_[i].id >= 0 && (slots_[i].tag != tag_of(hash) || this->text(slots_[i].id) != text)) {

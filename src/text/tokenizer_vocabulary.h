@@ -33,6 +33,7 @@ class Vocabulary {
   bool contains(TokenId id) const;
   /// Highest id + 1.
   std::size_t size() const { return ranges_.size(); }
+  std::size_t memory_bytes() const;
 
  private:
   struct Range {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <fstream>
 
@@ -39,13 +40,27 @@ TEST_CASE("fit says the same twice, and less memory for smaller keys and values"
 
 TEST_CASE("fit says no, and how much context would fit") {
   const std::string folder = golden_model("qwen3_5/q3_moe");
-  const io::Json facts = fit({folder, "--budget", "0.006", "--step-tokens", "64", "--users", "1000"});
+  const io::Json facts = fit({folder, "--budget", "0.018", "--step-tokens", "64", "--users", "1000"});
   CHECK(facts["fits"] == false);
+  CHECK(facts["program_bytes"] == 12'000'000);
   CHECK(facts["prefix_cache_bytes"] == 0);
   CHECK(facts["max_context"].get<int>() == 0);
-  const CommandRun text = lanner({"fit", folder, "--budget", "0.006", "--users", "1000"});
+  const CommandRun text = lanner({"fit", folder, "--budget", "0.018", "--users", "1000"});
   CHECK(text.exit_code == 0);
   CHECK(text.out.starts_with("fits            no: "));
+}
+
+TEST_CASE("fit counts the program and its tokenizer") {
+  const auto model = tale_model("tale-gemma4");
+  if (!model) return;
+  const std::string folder = *model;
+  const io::Json facts = fit({folder, "--ctx", "100", "--budget", "1"});
+  // 8192 tokens and their merges: a few hundred bytes each.
+  CHECK(facts["program_bytes"].get<int>() > 12'500'000);
+  CHECK(facts["program_bytes"].get<int>() < 15'000'000);
+  const auto total = facts["total_bytes"].get<double>() / 1e9;
+  CHECK(fit({folder, "--ctx", "100", "--budget", fmt::format("{:.6f}", total + 1e-4)})["fits"] == true);
+  CHECK(fit({folder, "--ctx", "100", "--budget", fmt::format("{:.6f}", total - 1e-4)})["fits"] == false);
 }
 
 TEST_CASE("fit predicts speeds once bench has measured the machine") {
