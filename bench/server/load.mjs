@@ -78,7 +78,8 @@ const memoryMiB = (pid) => {
 };
 const mean = (list) => list.reduce((sum, value) => sum + value, 0) / list.length;
 
-const server = await startServer(options.program, options.model, options['server-option']);
+// Stored answers fill a small store in the first minute; each one after that takes the place of older ones.
+const server = await startServer(options.program, options.model, ['--response-store', '1', ...options['server-option']]);
 const alone = [];
 for (const request of requests) alone.push(contentOf((await streamOf(server.port, request.path, request.body)).text));
 

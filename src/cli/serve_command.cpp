@@ -139,6 +139,10 @@ void add_request_options(CLI::App& app, ServeOptions& options) {
                  "seconds running answers get after SIGTERM (default: 30)")
       ->check(number_between(0, kLongestSeconds))
       ->group(kRequests);
+  app.add_option("--response-store", options.response_store_mib,
+                 "MiB for answers that later /v1/responses continue (default: 32); 0 = none is kept")
+      ->check(whole_between(0, 1 << 20))
+      ->group(kRequests);
   app.add_option("--reasoning-field", options.reasoning_field,
                  "what thoughts are called: reasoning_content (default), reasoning, both")
       ->check(CLI::IsMember({"reasoning_content", "reasoning", "both"}))
@@ -225,7 +229,8 @@ server::ServingOptions serving_options(const ServeOptions& options) {
                   .tls_key = options.tls_key};
   serving.service = {.version = LANNER_VERSION,
                      .cors_origins = options.cors_origins,
-                     .metrics = options.metrics || is_loopback(options.host)};
+                     .metrics = options.metrics || is_loopback(options.host),
+                     .response_store_bytes = options.response_store_mib << 20};
   if (!options.state_folder.empty()) serving.service.state_folder = options.state_folder;
   if (!options.adapter_folder.empty()) serving.service.adapter_folder = options.adapter_folder;
   serving.admin_keys = options.admin_keys;

@@ -65,7 +65,9 @@ void HttpConnection<Stream>::got_header(error_code error) {
   if (const char* fault = framing_fault(parser_->get())) return refuse(400, fault);
   // HTTP/1.0 knows no interim response: RFC 9110, section 10.1.1.
   const auto expectation = chunked_ ? request_.header("expect") : std::nullopt;
-  if (!expectation || !equal_ignoring_case(*expectation, "100-continue")) return read_body();
+  if (!expectation) return read_body();
+  if (!equal_ignoring_case(*expectation, "100-continue"))
+    return refuse(417, "only 100-continue can be expected");
   if (auto refusal = context_->handler.refuse_by_header(request_)) return refuse(std::move(*refusal));
   invite_body();
 }

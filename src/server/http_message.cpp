@@ -31,6 +31,7 @@ std::string_view reason_phrase(int status) {
                                                                   {409, "Conflict"},
                                                                   {413, "Content Too Large"},
                                                                   {415, "Unsupported Media Type"},
+                                                                  {417, "Expectation Failed"},
                                                                   {429, "Too Many Requests"},
                                                                   {431, "Request Header Fields Too Large"},
                                                                   {500, "Internal Server Error"},

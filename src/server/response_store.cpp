@@ -2,27 +2,50 @@
 #include "server/response_store.h"
 
 namespace lanner::server {
+namespace {
+
+/// What the heap gives for `size` bytes: with a header, in steps of 16; large ones in pages of their own.
+std::size_t on_heap(std::size_t size) {
+  constexpr std::size_t kStep = 16, kPage = 4096, kOfPages = 128 << 10;
+  const std::size_t step = size < kOfPages ? kStep : kPage;
+  return (size + kStep + step - 1) / step * step;
+}
+
+}  // namespace
+
+std::size_t ResponseStore::bytes_of(std::size_t id_size, std::size_t text_size) {
+  struct ListNode {
+    void* links[2];
+    Entry entry;
+  };
+  struct MapNode {
+    void* link;
+    std::pair<std::string_view, Entries::iterator> value;
+    std::size_t hash;
+    void* buckets[2];  // while the table of buckets grows there are two
+  };
+  return on_heap(sizeof(ListNode)) + on_heap(sizeof(MapNode)) + on_heap(id_size + 1) + on_heap(text_size + 1);
+}
 
 void ResponseStore::remove(Entries::iterator entry) {
-  bytes_ -= entry->bytes;
+  bytes_ -= bytes_of(entry->id.size(), entry->text.size());
   by_id_.erase(entry->id);
   entries_.erase(entry);
 }
 
-void ResponseStore::put(const std::string& id, Stored stored) {
-  const std::size_t bytes = write_json(stored.response).size() + write_json(stored.messages).size();
+void ResponseStore::put(const std::string& id, const Stored& stored) {
+  const std::size_t text_size = stored.response.size() + stored.messages.size();
+  const std::size_t bytes = bytes_of(id.size(), text_size);
   const std::lock_guard lock(mutex_);
-  const auto now = clock_();
   if (const auto found = by_id_.find(id); found != by_id_.end()) remove(found->second);
+  while (!entries_.empty() && is_over(entries_.back())) remove(std::prev(entries_.end()));
   if (bytes > most_bytes_) return;
-  while (!entries_.empty() && bytes_ + bytes > most_bytes_) remove(std::prev(entries_.end()));
-  for (auto entry = entries_.begin(); entry != entries_.end();) {
-    const auto next = std::next(entry);
-    if (now - entry->made > kLifetime) remove(entry);
-    entry = next;
-  }
-  entries_.push_front({id, std::move(stored), bytes, now});
-  by_id_[id] = entries_.begin();
+  while (bytes_ + bytes > most_bytes_) remove(std::prev(entries_.end()));
+  Entry entry{.id = id, .response_size = stored.response.size(), .made = clock_()};
+  entry.text.reserve(text_size);
+  entry.text.append(stored.response).append(stored.messages);
+  entries_.push_front(std::move(entry));
+  by_id_.emplace(entries_.front().id, entries_.begin());
   bytes_ += bytes;
 }
 
@@ -30,12 +53,13 @@ std::optional<ResponseStore::Stored> ResponseStore::get(const std::string& id) {
   const std::lock_guard lock(mutex_);
   const auto found = by_id_.find(id);
   if (found == by_id_.end()) return std::nullopt;
-  if (clock_() - found->second->made > kLifetime) {
+  if (is_over(*found->second)) {
     remove(found->second);
     return std::nullopt;
   }
   entries_.splice(entries_.begin(), entries_, found->second);
-  return found->second->stored;
+  const Entry& entry = entries_.front();
+  return Stored{entry.text.substr(0, entry.response_size), entry.text.substr(entry.response_size)};
 }
 
 bool ResponseStore::erase(const std::string& id) {

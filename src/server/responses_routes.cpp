@@ -22,7 +22,8 @@ ResponseStore::Stored stored_response(const Service::Call& call, const std::stri
 void responses(const Service::Call& call) {
   const Json body = parse_body(call.request().body);
   Json history = Json::array();
-  if (const auto previous = previous_response(body)) history = stored_response(call, *previous).messages;
+  if (const auto previous = previous_response(body))
+    history = Json::parse(stored_response(call, *previous).messages);
   const ResponsesRequest request = read_responses_request(body, call.served->rules, history);
   GenerationPlan plan;
   plan.requests.push_back(chat_engine_request(*call.served, request.chat));
@@ -36,15 +37,16 @@ void responses(const Service::Call& call) {
     plan.when_complete = [store = call.responses, messages = request.items, options,
                           served = call.served](const Answer& answer) mutable {
       messages.push_back(answer_message(answer));
-      store->put(
-          answer.facts().id,
-          {make_responses_format(served->model->tokenizer(), options)->whole(answer), std::move(messages)});
+      const auto format = make_responses_format(served->model->tokenizer(), options);
+      store->put(answer.facts().id, {write_json(format->whole(answer)), write_json(messages)});
     };
   complete_plan(plan, *call.served, request.chat.generation);
   start_plan(call, body, std::move(plan));
 }
 
-void show_response(const Service::Call& call) { call.respond(stored_response(call, call.tail).response); }
+void show_response(const Service::Call& call) {
+  call.exchange->respond({.body = stored_response(call, call.tail).response});
+}
 
 void delete_response(const Service::Call& call) {
   if (!call.responses->erase(call.tail))

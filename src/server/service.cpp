@@ -105,7 +105,7 @@ Service::Service(ServiceOptions options, std::shared_ptr<ApiKeys> keys, std::sha
       log_(std::move(log)),
       metrics_(std::make_shared<Metrics>("")),
       live_(std::make_shared<LiveRequests>(options_.state_folder ? kEndedKept : 0)),
-      responses_(std::make_shared<ResponseStore>()),
+      responses_(std::make_shared<ResponseStore>(options_.response_store_bytes)),
       states_(options_.state_folder ? std::make_shared<StateFolder>(*options_.state_folder) : nullptr),
       started_(std::time(nullptr)) {
   add_routes();
@@ -242,6 +242,7 @@ HttpResponse Service::malformed(int status, const HttpRequest& known, const std:
   metrics_->count("request_rejected_total", "reason=\"invalid\"");
   const char* code = status == 408   ? "request_timeout"
                      : status == 413 ? "body_too_large"
+                     : status == 417 ? "expectation_failed"
                      : status == 431 ? "header_too_large"
                                      : "invalid_http";
   return error_response({.status = status, .code = code, .message = why}, style_of(known.path), known.id);

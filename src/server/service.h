@@ -28,6 +28,7 @@ struct ServiceOptions {
   std::string version = {};                    ///< of the program
   std::vector<std::string> cors_origins = {};  ///< "*" = all
   bool metrics = true;
+  std::size_t response_store_bytes = ResponseStore::kMostBytes;
   std::optional<std::filesystem::path> state_folder = {};    ///< none = states are neither saved nor loaded
   std::optional<std::filesystem::path> adapter_folder = {};  ///< whose adapters every client may mount
 };

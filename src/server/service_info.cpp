@@ -131,6 +131,7 @@ void Service::answer_metrics(const Call& call) const {
   if (call.served) {
     const engine::EngineStats stats = call.served->engine->stats();
     gauges = engine_gauges(stats);
+    gauges.push_back(value_of("response_store_bytes", static_cast<double>(call.responses->size_bytes())));
     for (const engine::MountedAdapter& mounted : call.served->engine->adapters().list())
       gauges.push_back(value_of("lora_requests_info", static_cast<double>(mounted.in_use),
                                 fmt::format("adapter=\"{}\"", mounted.id)));

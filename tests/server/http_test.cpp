@@ -60,9 +60,11 @@ TEST_CASE("the body is asked for only when the header has nothing against it, an
   TestServer::Options options;
   options.serving.api_keys = {"secret"};
   TestServer server("tale-gemma4", options);
+  std::string expected = "100-continue";
   const auto answer = [&](const std::string& start, const std::string& headers) {
     Socket socket(server.port());
-    socket.send(start + "\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 15\r\n" + headers + "\r\n");
+    socket.send(start + "\r\nHost: x\r\nExpect: " + expected + "\r\nContent-Length: 15\r\n" + headers +
+                "\r\n");
     return socket.receive(milliseconds(500)).substr(0, 12);
   };
   const std::string key = "x-api-key: secret\r\n";
@@ -72,6 +74,11 @@ TEST_CASE("the body is asked for only when the header has nothing against it, an
   CHECK(answer("PUT /tokenize HTTP/1.1", key) == "HTTP/1.1 405");
   CHECK(answer("POST /tokenize HTTP/1.1", key + "Content-Type: text/plain\r\n") == "HTTP/1.1 415");
   CHECK(answer("POST /tokenize HTTP/1.0", key).empty());
+  for (const char* other : {"wonders", "100-continue, wonders", "200-ok"}) {
+    expected = other;
+    CHECK(answer("POST /tokenize HTTP/1.1", key) == "HTTP/1.1 417");
+    CHECK(answer("POST /tokenize HTTP/1.0", key).empty());
+  }
 }
 
 TEST_CASE("a trailer counts for nothing and is no longer than a header may be") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <malloc.h>
 
 #include <map>
 
@@ -7,6 +8,7 @@
 #include "server/http_client.h"
 #include "server/messages_format.h"
 #include "server/problem.h"
+#include "server/request_ids.h"
 #include "server/response_store.h"
 #include "server/responses_format.h"
 #include "server/responses_request.h"
@@ -67,22 +69,64 @@ TEST_CASE("a Responses body that is wrong is refused with the field") {
 
 TEST_CASE("stored responses last an hour, and the latest used stay when bytes are short") {
   auto now = std::chrono::steady_clock::time_point{};
-  ResponseStore store([&] { return now; }, 60);
-  const ResponseStore::Stored entry{Json("0123456789"), Json("0123456789")};  // 24 bytes
+  ResponseStore store(6000, [&] { return now; });
+  const ResponseStore::Stored entry{std::string(1000, 'r'), std::string(1000, 'm')};
   store.put("a", entry);
+  const std::size_t one = store.size_bytes();
+  CHECK(one > 2000);
+  CHECK(one < 2400);
   store.put("b", entry);
   CHECK(store.get("a"));
   store.put("c", entry);
   CHECK(store.get("a"));
   CHECK_FALSE(store.get("b"));
-  CHECK(store.size_bytes() == 48);
+  CHECK(store.size_bytes() == 2 * one);
+  CHECK(store.get("c")->response == entry.response);
+  CHECK(store.get("c")->messages == entry.messages);
   CHECK(store.erase("c"));
   CHECK_FALSE(store.erase("c"));
   now += std::chrono::minutes(61);
   CHECK_FALSE(store.get("a"));
   CHECK(store.size_bytes() == 0);
-  store.put("big", {Json(std::string(100, 'x')), Json()});
+  store.put("big", {std::string(6000, 'x'), ""});
   CHECK_FALSE(store.get("big"));
+  store.put("old", entry);
+  now += std::chrono::minutes(61);
+  store.put("new", entry);
+  CHECK(store.size_bytes() == one);
+}
+
+TEST_CASE("stored responses take as much of the heap as the store says") {
+  constexpr std::size_t kMost = std::size_t{8} << 20;
+  const auto taken = [] {
+    const struct mallinfo2 info = ::mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  for (const std::size_t size : {10, 3000, 200'000}) {
+    CAPTURE(size);
+    const std::size_t before = taken();
+    ResponseStore store(kMost);
+    for (std::size_t i = 0; i < 2 * kMost / (size + 300); ++i)
+      store.put(random_id("resp_"), {std::string(size / 2, 'r'), std::string(size - size / 2, 'm')});
+    const std::size_t after = taken();
+    CHECK(store.size_bytes() <= kMost);
+    CHECK(store.size_bytes() > kMost / 10 * 9);
+    CHECK(after <= before + kMost + kMost / 64);  // what else this process does meanwhile
+  }
+}
+
+TEST_CASE("a server stores answers as far as it is told to") {
+  for (const std::size_t most : {std::size_t{0}, ResponseStore::kMostBytes}) {
+    CAPTURE(most);
+    test::TestServer::Options options;
+    options.serving.service.response_store_bytes = most;
+    const test::TestServer server("tale-gemma4", options);
+    const Json answer =
+        test::http_post(server.port(), "/v1/responses", {{"input", "Hi"}, {"max_output_tokens", 2}}).json();
+    const auto shown = test::http_get(server.port(), "/v1/responses/" + answer["id"].get<std::string>());
+    CHECK(shown.status == (most > 0 ? 200 : 404));
+    CHECK((server.metric("lanner:response_store_bytes") > 0) == (most > 0));
+  }
 }
 
 TEST_CASE("the items of a stream are those of its last event, also when a call is cut") {
