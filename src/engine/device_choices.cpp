@@ -59,7 +59,7 @@ std::optional<std::vector<DeviceChoice>> device_choices(const StepWork& work,
 void use_choice(StepWork& work, const DeviceChoice& choice, const device::SampleResult& result,
                 Sequence::Deadline until) {
   if (choice.sequence == nullptr) {
-    if (result.not_a_number) refuse_not_a_number();
+    if (result.not_a_number) throw NotFinite();
     work.prompt_logprobs.push_back(logprob_entry(result));
   } else if (decides(work, choice.row)) {
     choice.sequence->decide(result, until);

@@ -65,8 +65,9 @@ double zipf_exponent(Survivors& survivors) {
 
 }  // namespace
 
-void refuse_not_a_number() {
-  throw Error(ErrorKind::kInternal, "the model produced a logit that is not a number");
+void require_finite(std::span<const float> values) {
+  for (float value : values)
+    if (!std::isfinite(value)) throw NotFinite();
 }
 
 void refuse_nothing_left() {
@@ -77,7 +78,7 @@ void refuse_nothing_left() {
 TokenId argmax(std::span<const float> logits) {
   std::size_t best = 0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (std::isnan(logits[i])) refuse_not_a_number();
+    if (std::isnan(logits[i])) throw NotFinite();
     if (logits[i] > logits[best]) best = i;
   }
   return static_cast<TokenId>(best);
@@ -97,7 +98,7 @@ Sampler::Sampler(SamplingOptions options, TokenLimits limits)
 
 void Sampler::adjust(std::span<float> logits, const History& history, std::span<const TokenId> banned) const {
   for (float z : logits)
-    if (std::isnan(z)) refuse_not_a_number();
+    if (!(z < -kNever)) throw NotFinite();
   if (limits_.vocabulary < logits.size()) std::ranges::fill(logits.subspan(limits_.vocabulary), kNever);
   edits(logits.size(), history, banned).apply(logits);
 }

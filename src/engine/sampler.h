@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/error.h"
 #include "core/token.h"
 #include "device/sampling.h"
 #include "engine/logit_edits.h"
@@ -78,11 +79,19 @@ class Sampler {
   double adaptive_weight_ = 0;
 };
 
-/// Throw what choosing throws when a logit is not a number, and when every token is banned.
-[[noreturn]] void refuse_not_a_number();
+/// A forward pass made something that is not a finite number.
+class NotFinite : public Error {
+ public:
+  NotFinite() : Error(ErrorKind::kInternal, "the model produced a number that is not finite") {}
+};
+
+/// Throws NotFinite when one of the values a forward pass made is not finite.
+void require_finite(std::span<const float> values);
+
+/// Throws what choosing throws when every token is banned.
 [[noreturn]] void refuse_nothing_left();
 
-/// Index of the largest value; ties: the lowest. Throws Error kInternal when a value is not a number.
+/// Index of the largest value; ties: the lowest. Throws NotFinite when a value is not a number.
 TokenId argmax(std::span<const float> logits);
 
 }  // namespace lanner::engine

@@ -157,7 +157,7 @@ std::optional<device::SampleJob> Sequence::ask_device(std::size_t columns, std::
 
 void Sequence::decide(const device::SampleResult& chosen, Deadline until) {
   if (finished_) return;
-  if (chosen.not_a_number) refuse_not_a_number();
+  if (chosen.not_a_number) throw NotFinite();
   if (!forced_.empty()) {
     forced_.erase(forced_.begin());
   } else if (chosen.none_left) {

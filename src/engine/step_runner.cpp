@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "engine/step_runner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <optional>
 #include <vector>
 
 #include "engine/device_choices.h"
+#include "engine/sampler.h"
 #include "engine/token_logprobs.h"
+#include "io/message_text.h"
 
 namespace lanner::engine {
 namespace {
@@ -17,6 +21,7 @@ void use_logits(StepWork& work, std::size_t row, std::span<float> logits, Sequen
   Sequence& sequence = *work.sequence;
   const std::size_t next = next_of(work, row);
   if (next < sequence.prompt_size()) {
+    require_finite(logits);
     work.prompt_logprobs.push_back(
         logprob_entry(logits, sequence.tokens()[next], *sequence.request().prompt_logprobs));
     return;
@@ -29,11 +34,23 @@ void use_logits(StepWork& work, std::size_t row, std::span<float> logits, Sequen
   sequence.decide(logits, until);
 }
 
+/// Factors that are finite may still be too large for what the model multiplies them with.
+Error broken_by(const AdapterSet& adapters) {
+  return {
+      ErrorKind::kInvalidArgument,
+      fmt::format("with the adapter {} the model produces numbers that are not finite; a smaller strength, "
+                  "or none of it, may help",
+                  io::in_quotes(adapters.name))};
+}
+
 /// Notes what goes wrong with one sequence alone.
 template <typename Use>
 void guarded(StepWork& work, Use&& use) {
   try {
     use();
+  } catch (const NotFinite& error) {
+    const AdapterSet* adapters = work.sequence->request().adapters.get();
+    work.error = adapters == nullptr ? Error(error) : broken_by(*adapters);
   } catch (const Error& error) {
     work.error = error;
   } catch (const std::exception& error) {
@@ -101,9 +118,13 @@ void StepRunner::run(std::span<StepWork> works) {
 void StepRunner::pool(std::span<const LogitRow> rows, const Tensor& hidden) {
   const std::span<const float> all = model_.ops().host_floats(stream_, hidden);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto& [work, row] = rows[i];
-    work->sequence->pooled->add(work->begin + static_cast<std::size_t>(row),
-                                all.subspan(i * hidden.columns(), hidden.columns()));
+    StepWork& work = *rows[i].work;
+    const std::size_t position = work.begin + static_cast<std::size_t>(rows[i].row);
+    const std::span<const float> values = all.subspan(i * hidden.columns(), hidden.columns());
+    guarded(work, [&] {
+      require_finite(values);
+      work.sequence->pooled->add(position, values);
+    });
   }
 }
 

@@ -94,8 +94,10 @@ Adapter read_adapter(const fs::path& folder, const Model& model, const device::O
   std::map<std::size_t, std::pair<std::size_t, float>> checked;  // rank and scale
   Adapter adapter;
   for (const auto& [index, stored] : tensors.modules()) {
-    const std::size_t rank = check_module(stored, targets[index]);
-    checked[index] = {rank, config.scale(stored.module, rank)};
+    const CheckedModule module = check_module(stored, targets[index]);
+    const float scale = config.scale(stored.module, module.rank);
+    check_addition(stored, module, scale);
+    checked[index] = {module.rank, scale};
     adapter.size_bytes += FactorMemory::padded(*stored.a.entry) + FactorMemory::padded(*stored.b.entry);
   }
 

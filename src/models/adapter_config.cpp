@@ -16,6 +16,8 @@ constexpr const char* kConfigFile = "adapter_config.json";
 constexpr const char* kOptiqFile = "optiq_lora_config.json";
 constexpr double kMlxScale = 20.0;  // what mlx-lm trains with when nothing is said
 constexpr double kPeftAlpha = 8;
+constexpr double kMostStrength = 1e30;  // scales are floats
+constexpr io::NumberRange kStrengths{.min = -kMostStrength, .max = kMostStrength};
 
 // Matching tries ways to split a path: a few repetitions, none inside another, keep that short.
 constexpr std::size_t kLongestKey = 256;
@@ -104,9 +106,10 @@ ModulePatterns::ModulePatterns(const std::string& config_text, const std::string
   const std::string where = source + ": " + field;
   if (!found->is_object()) throw Error(ErrorKind::kCorrupt, where + " is not an object of numbers");
   for (const auto& [key, value] : found->items()) {
-    if (!value.is_number() || value.get<double>() <= 0)
-      throw Error(ErrorKind::kCorrupt, fmt::format("{}: {} is {}, expected a number above 0", where,
-                                                   io::in_quotes(key), io::printable(value.dump())));
+    if (!value.is_number() || value.get<double>() <= 0 || value.get<double>() > kMostStrength)
+      throw Error(ErrorKind::kCorrupt,
+                  fmt::format("{}: {} is {}, expected a number above 0 and <= {}", where, io::in_quotes(key),
+                              io::printable(value.dump()), kMostStrength));
     entries_.push_back({key_pattern(key, where), value.get<double>()});
   }
 }
@@ -128,7 +131,7 @@ AdapterConfig AdapterConfig::read(const std::filesystem::path& folder) {
                 fmt::format("{}: is {}, expected an object", kConfigFile, io::describe(main)));
   refuse_other_methods(io::Fields(main, kConfigFile));
   if (has_optiq)
-    config.read_mlx(io::read_text_file(folder / kOptiqFile), source);
+    config.read_optiq(io::read_text_file(folder / kOptiqFile), source);
   else if (main.contains("peft_type") && !main.contains("lora_parameters"))
     config.read_peft(main_text, source);
   else
@@ -141,7 +144,9 @@ void AdapterConfig::read_peft(const std::string& text, const std::string& source
   const io::Fields config(json, source);
   source_ = source;
   rule_ = config.optional_bool("use_rslora", false) ? Rule::kAlphaOverRoot : Rule::kAlphaOverRank;
-  strength_ = config.optional_number("lora_alpha", kPeftAlpha);
+  strength_ = config.optional_number("lora_alpha", kPeftAlpha, kStrengths);
+  rank_ = config.find_int("r", io::kPositive);
+  rank_field_ = config.name_of("r");
   ranks_ = ModulePatterns(text, "rank_pattern", source);
   alphas_ = ModulePatterns(text, "alpha_pattern", source);
 }
@@ -158,14 +163,25 @@ void AdapterConfig::read_mlx(const std::string& text, const std::string& source)
   const io::Fields parameters = config.required_object("lora_parameters");
   rule_ = parameters.optional_bool("rs_lora", config.optional_bool("rs_lora", false)) ? Rule::kScaleOverRoot
                                                                                       : Rule::kScale;
-  strength_ = parameters.optional_number("scale", kMlxScale);
+  strength_ = parameters.optional_number("scale", kMlxScale, kStrengths);
+  rank_ = parameters.find_int("rank", io::kPositive);
+  rank_field_ = parameters.name_of("rank");
+}
+
+void AdapterConfig::read_optiq(const std::string& text, const std::string& source) {
+  read_mlx(text, source);
+  rank_.reset();  // what the ranks of single modules are made from
 }
 
 float AdapterConfig::scale(const std::string& module, std::size_t rank) const {
   const auto r = static_cast<double>(rank);
-  if (const auto stated = ranks_.find(module); stated && *stated != r)
+  const std::optional<double> own = ranks_.find(module);
+  if (own && *own != r)
     throw Error(ErrorKind::kCorrupt, fmt::format("{}: rank_pattern gives {} the rank {}, its factors have {}",
-                                                 source_, io::in_quotes(module), *stated, rank));
+                                                 source_, io::in_quotes(module), *own, rank));
+  if (!own && rank_ && static_cast<double>(*rank_) != r)
+    throw Error(ErrorKind::kCorrupt, fmt::format("{}: {} is {}, expected {} as the factors of {} have",
+                                                 source_, rank_field_, *rank_, rank, io::in_quotes(module)));
   const double strength = alphas_.find(module).value_or(strength_);
   switch (rule_) {
     case Rule::kScale:

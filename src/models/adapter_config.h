@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <regex>
@@ -39,7 +40,7 @@ class AdapterConfig {
 
   /// What b a is multiplied by. PEFT: alpha / rank, or alpha / sqrt(rank) with use_rslora; mlx-lm: scale.
   /// `module`: as AdapterTensorName has it. Throws Error kCorrupt when the file's factors have another rank
-  /// than the config says of this module in particular.
+  /// than the config says.
   float scale(const std::string& module, std::size_t rank) const;
 
  private:
@@ -47,9 +48,12 @@ class AdapterConfig {
 
   void read_peft(const std::string& text, const std::string& source);
   void read_mlx(const std::string& text, const std::string& source);
+  void read_optiq(const std::string& text, const std::string& source);
 
   Rule rule_ = Rule::kScale;
-  double strength_ = 0;  ///< scale or alpha
+  double strength_ = 0;               ///< scale or alpha
+  std::optional<std::int64_t> rank_;  ///< of modules that have none of their own; none = whatever they have
+  std::string rank_field_;            ///< that says so
   ModulePatterns ranks_;
   ModulePatterns alphas_;
   std::string source_;

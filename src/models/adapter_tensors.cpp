@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/float_convert.h"
 #include "io/message_text.h"
@@ -36,12 +38,17 @@ float element(const io::TensorEntry& entry, std::size_t index) {
   return entry.dtype == DType::kBF16 ? bf16_to_float(bits) : f16_to_float(bits);
 }
 
-void check_finite(const io::TensorEntry& entry) {
+/// The largest magnitude. Throws Error kCorrupt for elements that are not finite.
+float largest_of(const io::TensorEntry& entry) {
   const auto count = static_cast<std::size_t>(entry.shape.element_count());
-  for (std::size_t i = 0; i < count; ++i)
-    if (!std::isfinite(element(entry, i)))
-      throw io::tensor_error(
-          entry, fmt::format("holds {} at element {}, expected finite numbers", element(entry, i), i));
+  float largest = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float value = element(entry, i);
+    if (!std::isfinite(value))
+      throw io::tensor_error(entry, fmt::format("holds {} at element {}, expected finite numbers", value, i));
+    largest = std::max(largest, std::abs(value));
+  }
+  return largest;
 }
 
 }  // namespace
@@ -93,7 +100,7 @@ void AdapterTensors::refuse_unmatched(const io::SafetensorsFile& file) const {
                                                io::printable(source), found, some_of(known)));
 }
 
-std::size_t check_module(const StoredModule& stored, const layers::LinearTarget& target) {
+CheckedModule check_module(const StoredModule& stored, const layers::LinearTarget& target) {
   if (stored.a.entry == nullptr) throw io::tensor_error(*stored.b.entry, "has no lora_A beside it");
   if (stored.b.entry == nullptr) throw io::tensor_error(*stored.a.entry, "has no lora_B beside it");
   const auto in = static_cast<std::int64_t>(target.in);
@@ -127,9 +134,19 @@ std::size_t check_module(const StoredModule& stored, const layers::LinearTarget&
                                                 rank == 0 ? "at least 1" : fmt::format("{}", rank),
                                                 io::in_quotes(stored.a.entry->name)));
   }
-  check_finite(*stored.a.entry);
-  check_finite(*stored.b.entry);
-  return static_cast<std::size_t>(rank);
+  return {static_cast<std::size_t>(rank), largest_of(*stored.a.entry), largest_of(*stored.b.entry)};
+}
+
+void check_addition(const StoredModule& stored, const CheckedModule& module, float scale) {
+  const double largest =
+      double(std::abs(scale)) * double(module.rank) * double(module.largest_a) * double(module.largest_b);
+  if (largest > double(std::numeric_limits<float>::max()))
+    throw io::tensor_error(
+        *stored.b.entry,
+        fmt::format(
+            "holds up to {}: with {} in its lora_A, the rank {} and the scale {} it adds up to {:.3g} "
+            "to a weight, expected finite floats",
+            module.largest_b, module.largest_a, module.rank, scale, largest));
 }
 
 std::pair<std::size_t, std::string> split_layer(const std::string& path) {

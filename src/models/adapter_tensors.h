@@ -49,9 +49,19 @@ class AdapterTensors {
   std::vector<std::string> unused_;
 };
 
-/// The rank of a module's factors. Throws Error kCorrupt for one that is missing, has another shape than the
-/// target's or holds numbers that are not finite, kUnsupported for types that are not F32, F16 or BF16.
-std::size_t check_module(const StoredModule& stored, const layers::LinearTarget& target);
+/// Facts of a module's factors.
+struct CheckedModule {
+  std::size_t rank = 0;
+  float largest_a = 0;  ///< magnitude
+  float largest_b = 0;
+};
+
+/// Throws Error kCorrupt for a factor that is missing, has another shape than the target's or holds numbers
+/// that are not finite, kUnsupported for types that are not F32, F16 or BF16.
+CheckedModule check_module(const StoredModule& stored, const layers::LinearTarget& target);
+
+/// Throws Error kCorrupt when scale * b a may be too large for a float.
+void check_addition(const StoredModule& stored, const CheckedModule& module, float scale);
 
 /// "layers.3.mlp.down_proj" → 3, "mlp.down_proj"
 std::pair<std::size_t, std::string> split_layer(const std::string& path);

@@ -297,6 +297,29 @@ TEST_CASE("an adapter for which there is no memory beside what requests were pro
   CHECK(scheduler.budget().total_bytes() == budget);
 }
 
+TEST_CASE("an adapter that makes numbers no longer finite fails its own requests, and is named") {
+  on_every_model([](const Loaded& model, const AdapterFolders& folders) {
+    AdapterRecipe huge{.seed = 4, .alpha = 0.1};
+    huge.strength = 1e37F;
+    test::write_adapter(folders.place.path() / "huge", huge, model->model().facts().targets);
+    Engine engine(model, {});
+    engine.mount_adapter("huge", folders.place.path() / "huge");
+    Request embedding;
+    embedding.prompt = probe(70, 0, 1).prompt;
+    embedding.pooling = Pooling::kMean;
+    const Answer want = answer_of(collect(engine.require(probe(70, 6, 1))));
+    for (const Request& request : {probe(70, 6, 1), probe(3, 6, 2), embedding}) {
+      const Collected answer = collect(engine.require(with(request, engine, "huge@1000")));
+      REQUIRE(answer.failure);
+      CHECK(answer.failure->error == ErrorKind::kInvalidArgument);
+      CHECK(answer.failure->message.find("\"huge@1000\"") != std::string::npos);
+      Request plain = probe(70, 6, 1);
+      plain.prefix.read = false;
+      CHECK(answer_of(collect(engine.require(plain))) == want);
+    }
+  });
+}
+
 TEST_CASE("a saved state is of its adapters alone") {
   const Loaded model = test::tale("tale-qwen3_5");
   const AdapterFolders folders(*model);

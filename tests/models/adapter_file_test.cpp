@@ -161,7 +161,7 @@ TEST_CASE("patterns give single modules other ranks and alphas, the first that f
   CHECK(factors(adapter, kQ).scale == 5.0F);
   CHECK(factors(adapter, "layers.1.self_attn.q_proj").scale == 5.0F);
   CHECK(factors(adapter, "layers.1.mlp.up_proj").scale == 2.0F);
-  config["rank_pattern"] = {{"up_proj", 8}};
+  config["rank_pattern"]["up_proj"] = 8;
   CHECK(contains(Folder(tensors, config).error(ErrorKind::kCorrupt), "the rank 8, its factors have 2"));
   config["rank_pattern"] = {{"(a+)+", 8}};
   CHECK(contains(Folder(tensors, config).error(ErrorKind::kUnsupported), "rank_pattern"));
@@ -236,6 +236,57 @@ TEST_CASE("an adapter that does not fit is refused with the names at fault, and 
     bad[nest + kQ + ".lora_B.weight"].second[3] = std::numeric_limits<float>::quiet_NaN();
     CHECK(contains(message(bad), "holds nan at element 3"));
   }
+  SUBCASE("numbers whose product is none") {
+    Tensors bad = good;
+    for (auto& [name, tensor] : bad) tensor.second.assign(tensor.second.size(), 1e20F);
+    CHECK(contains(message(bad), "lora_B.weight\" holds up to 1e+20: with 1e+20 in its lora_A"));
+    CHECK(contains(message(bad), "expected finite floats"));
+    for (auto& [name, tensor] : bad) tensor.second.assign(tensor.second.size(), 1e18F);
+    CHECK_NOTHROW(read(Folder(bad, kPeft).place.path()));  // 4e36
+  }
+}
+
+TEST_CASE("ranks and strengths of a config are refused with file, field, found and expected") {
+  const Tensors tensors = ones("model.", kQ);
+  using nlohmann::json;
+  const auto message = [&](const json& fields) {
+    json config = kPeft;
+    config.update(fields);
+    return Folder(tensors, config).error(ErrorKind::kCorrupt);
+  };
+  for (const json& rank :
+       {json(0), json(-2), json("2"), json(1e300), json(2.5), json(true), json::array({2})}) {
+    CAPTURE(rank);
+    CHECK(contains(message({{"r", rank}}), "adapter_config.json: r is "));
+    CHECK(contains(message({{"r", rank}}), ", expected an integer >= 1"));
+  }
+  CHECK(contains(message({{"r", 3}}), "adapter_config.json: r is 3, expected 2 as the factors of \"model." +
+                                          std::string(kQ) + "\" have"));
+  CHECK(contains(message({{"r", 1'000'000'000'000}}), "r is 1000000000000, expected 2"));
+  for (const json& alpha : {json("4"), json(1e300), json(-1e31), json(true), json::object()}) {
+    CAPTURE(alpha);
+    CHECK(contains(message({{"lora_alpha", alpha}}), "adapter_config.json: lora_alpha is "));
+    CHECK(contains(message({{"lora_alpha", alpha}}), ", expected a number >= -1e+30 and <= 1e+30"));
+  }
+  CHECK(contains(message({{"alpha_pattern", {{"q_proj", 1e300}}}}), "alpha_pattern: \"q_proj\" is 1e+300"));
+
+  const auto mlx_message = [&](const json& parameters) {
+    return Folder(tensors, {{"lora_parameters", parameters}}, "adapters.safetensors")
+        .error(ErrorKind::kCorrupt);
+  };
+  for (const json& rank : {json(0), json(-2), json("2"), json(1e300)})
+    CHECK(contains(mlx_message({{"rank", rank}}), "adapter_config.json: lora_parameters.rank is "));
+  CHECK(contains(mlx_message({{"rank", 3}}), "lora_parameters.rank is 3, expected 2"));
+  for (const json& scale : {json("4"), json(1e300), json(true), json::array()})
+    CHECK(contains(mlx_message({{"scale", scale}}), "adapter_config.json: lora_parameters.scale is "));
+  CHECK(contains(mlx_message(4), "lora_parameters is 4 (number), expected an object"));
+  Folder endless(tensors, kPeft);
+  endless.place.write("adapter_config.json", R"({"peft_type": "LORA", "r": 2, "lora_alpha": 1e400})");
+  CHECK(contains(endless.error(ErrorKind::kCorrupt), "adapter_config.json"));
+  // Its ranks are those of single modules.
+  const Folder optiq(tensors, kPeft);
+  optiq.place.write("optiq_lora_config.json", R"({"lora_parameters": {"rank": 16, "scale": 2}})");
+  CHECK_NOTHROW(read(optiq.place.path()));
 }
 
 TEST_CASE("what is not plain LoRA is refused by its name") {
