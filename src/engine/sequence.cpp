@@ -84,7 +84,7 @@ std::vector<TokenId> Sequence::propose(std::size_t depth, Deadline until) {
 
 bool Sequence::catch_up(Deadline until) {
   if (!constraint_->catch_up(until)) return false;
-  if (forced_.empty()) forced_ = constraint_->take_forced();
+  if (forced_.empty()) forced_ = wanted_of(constraint_->take_forced());
   return true;
 }
 
@@ -208,6 +208,16 @@ void Sequence::take_forced(Deadline until) {
   }
 }
 
+std::vector<TokenId> Sequence::wanted_of(std::vector<TokenId> forced) const {
+  const auto& biases = request().sampling.logit_bias;
+  const auto is_unwanted = [&](TokenId id) {
+    const auto bias = biases.find(id);
+    return bias != biases.end() && bias->second < 0;
+  };
+  forced.erase(std::ranges::find_if(forced, is_unwanted), forced.end());
+  return forced;
+}
+
 void Sequence::take(TokenId id, std::optional<LogprobEntry> logprob, Deadline until) {
   if (is_stop(id)) {
     stop_id_ = id;
@@ -247,7 +257,7 @@ void Sequence::force_what_follows(TokenId id, AnswerPart before, Deadline until)
   }
   if (!forced_.empty()) return constraint_->accept_known(id, until);
   constraint_->accept(id, until);
-  forced_ = constraint_->take_forced();
+  forced_ = wanted_of(constraint_->take_forced());
 }
 
 void Sequence::end(FinishReason reason) {

@@ -131,6 +131,8 @@ class Sequence {
  private:
   void take(TokenId id, std::optional<LogprobEntry> logprob, Deadline until);
   void take_forced(Deadline until);
+  /// Tokens of a text without choice, up to one the request would rather not have: others may spell it too.
+  std::vector<TokenId> wanted_of(std::vector<TokenId> forced) const;
   void force_what_follows(TokenId id, AnswerPart before, Deadline until);
   void constrain();
   /// Whether the constraint, if it has to, has said what may come next; then mask_ says it.

@@ -47,6 +47,30 @@ std::string streamed_content(std::uint16_t port, Json body) {
 
 }  // namespace
 
+TEST_CASE("a text without choice is spelt without the tokens that the request bans") {
+  for (const char* name : kTaleNames) {
+    CAPTURE(name);
+    const std::uint16_t port = shared_server(name).port();
+    Json body = question();
+    body["structured_outputs"] = {{"choice", {"Once upon a time there was a lantern."}}};
+    body["return_token_ids"] = true;
+    const auto ask = [&] { return http_post(port, "/v1/chat/completions", body).json()["choices"][0]; };
+    const Json plain = ask();
+    std::size_t banned = 0;
+    for (const TokenId id : plain["token_ids"].get<std::vector<TokenId>>()) {
+      if (tale(name)->tokenizer().token_bytes(id).size() < 3) continue;
+      for (const Json& bias : {Json(false), Json(-100)}) {
+        body["logit_bias"] = {{std::to_string(id), bias}};
+        const Json other = ask();
+        CHECK(other["message"]["content"] == plain["message"]["content"]);
+        CHECK(std::ranges::count(other["token_ids"].get<std::vector<TokenId>>(), id) == 0);
+      }
+      if (++banned == 5) break;
+    }
+    CHECK(banned > 2);
+  }
+}
+
 TEST_CASE("bans that leave the asked shape no token are the request's fault, not an end") {
   for (const char* name : kTaleNames) {
     CAPTURE(name);
