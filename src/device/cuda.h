@@ -22,7 +22,7 @@ struct CudaCard {
 bool built_with_cuda();
 /// The GPUs the driver shows; empty without a driver, with one too old, or without kernels in this program.
 std::vector<CudaCard> cuda_cards();
-/// What is free of a device's own memory now, and all of it.
+/// What is free of a device's own memory now, kept blocks that nobody uses included, and all of it.
 struct DeviceMemory {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;

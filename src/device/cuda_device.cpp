@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/error.h"
@@ -16,14 +17,16 @@ constexpr std::size_t kStageBytes = std::size_t{32} << 20;
 // Shorter lists gain nothing from a graph.
 constexpr std::size_t kGraphCommands = 16;
 constexpr std::size_t kMostGraphs = 1024;
-// A part that is started while the host collects the next: long enough to outlast that.
+// Parts that are started while the host collects the next one: the first short, since the card waits for it,
+// the others long enough to outlast that.
+constexpr std::size_t kFirstPartCommands = 16;
 constexpr std::size_t kPartCommands = 64;
 // Dynamic shared memory that any kernel gets unasked, beside its own.
 constexpr std::size_t kPlainSharedBytes = std::size_t{16} << 10;
 
 }  // namespace
 
-CudaDevice::CudaDevice(int index) : index_(index), memory_(*this) {
+CudaDevice::CudaDevice(int index) : index_(index), memory_(*this), part_commands_(kFirstPartCommands) {
   cudaDeviceProp properties = {};
   check_cuda(cudaGetDeviceProperties(&properties, index), "reading the properties of the card");
   if (properties.major < 8)
@@ -61,7 +64,8 @@ void CudaDevice::add(const kernels::Launch& launch) {
     }
   }
   commands_.add(launch);
-  if (commands_.size() < kPartCommands) return;
+  if (commands_.size() < part_commands_) return;
+  part_commands_ = std::min(2 * part_commands_, kPartCommands);
   make_current();
   copy_staged();
   start_commands();
@@ -137,6 +141,7 @@ void CudaDevice::flush() {
   }
   half_ = 0;
   start_commands();
+  part_commands_ = kFirstPartCommands;
 }
 
 void CudaDevice::synchronize() {

@@ -71,7 +71,7 @@ class CudaDevice final : public kernels::CudaQueue {
   void make_current();
   int index() const { return index_; }
   cudaStream_t stream() const { return stream_; }
-  Memory& memory() { return memory_; }
+  CudaMemory& memory() { return memory_; }
   /// Memory of one operation, which the next may overwrite.
   std::byte* scratch(std::size_t size_bytes);
   /// Pinned host memory of at least this size; contents stay until the next call.
@@ -102,6 +102,7 @@ class CudaDevice final : public kernels::CudaQueue {
   cudaStream_t stream_ = nullptr;
   CudaMemory memory_;
   CommandList commands_;
+  std::size_t part_commands_;  ///< as many are started before the step is collected in full
   std::unordered_map<std::size_t, StepGraph> graphs_;
   std::unordered_map<const void*, std::size_t> shared_limits_;
   std::byte* device_stage_ = nullptr;

@@ -37,6 +37,13 @@ void CudaMemory::free_spares() {
   spares_.clear();
 }
 
+std::size_t CudaMemory::spare_bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t bytes = 0;
+  for (const auto& [size, blocks] : spares_) bytes += size * blocks.size();
+  return bytes;
+}
+
 std::byte* CudaMemory::allocate(std::size_t size_bytes) {
   const std::size_t bytes = size_class(size_bytes);
   if (std::byte* spare = take_spare(bytes)) return spare;

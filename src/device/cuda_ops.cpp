@@ -119,6 +119,7 @@ std::optional<DeviceMemory> device_memory(const Ops& ops) {
     cudaGetLastError();
     return std::nullopt;
   }
+  memory.free_bytes += ops.cuda->memory().spare_bytes();
   return memory;
 }
 

@@ -53,6 +53,8 @@ TEST_CASE("cuda: loading a model takes no more than planned") {
   const engine::LoadOptions options{.cuda = 0, .compute = device::Compute::kHalf};
   const device::Ops ops = device::cuda_ops(0);
   const engine::DeviceNeed need = engine::plan_device_need(io::Checkpoint(folder), ops, options);
+  // The code of a kernel comes to the card when it first runs, and stays.
+  { const engine::LoadedModel first(folder, options); }
   const std::size_t before = device::device_memory(ops)->free_bytes;
   const engine::LoadedModel model(folder, options);
   const std::size_t taken = before - device::device_memory(ops)->free_bytes;
@@ -72,7 +74,7 @@ TEST_CASE("cuda: a model is refused before it is loaded when the card has no roo
     const engine::LoadedModel model(std::filesystem::path(LANNER_MODELS_DIR) / "tale-gemma4", {.cuda = 0});
     FAIL("it was loaded");
   } catch (const Error& error) {
-    MESSAGE(error.what());
+    MESSAGE(std::string(error.what()));
     CHECK(error.kind() == ErrorKind::kOutOfMemory);
     CHECK(std::string(error.what()).find("bytes of cuda:0") != std::string::npos);
   }

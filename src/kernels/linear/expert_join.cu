@@ -77,13 +77,12 @@ __device__ float2 row_product(const TiledWeight& w, const WarpRow& row, Take&& t
 #pragma unroll
     for (unsigned unit = 0; unit < 2; ++unit) {
       const unsigned at = c * 2 + unit;
-      UnitFragments f = unit_fragments<kCode>(chunk.codes, unit);
       const uint4 high = row.high[at * 4 + lane % 4];
       if constexpr (kHalf) {
-        if constexpr (kCode != TileCode::kHalf) scale_fragments(f, chunk.entries[kGroup == 32 ? unit : 0]);
-        multiply_unit_half(sums, f, high);
+        multiply_unit_half(
+            sums, unit_elements<kCode>(chunk.codes, unit, chunk.entries[kGroup == 32 ? unit : 0]), high);
       } else {
-        multiply_unit(part, f, high, row.low[at * 4 + lane % 4]);
+        multiply_unit(part, unit_fragments<kCode>(chunk.codes, unit), high, row.low[at * 4 + lane % 4]);
         inputs = add2(inputs, {row.sums[at], row.sums[at]});
         if (kGroup == 32 || (unit == 1 && (kGroup == 64 || c % 2 == 1))) {
           end_group(sums, part, output_pair(chunk.entries[kGroup == 32 ? unit : 0], w.f16_tables), inputs);

@@ -57,12 +57,12 @@ __device__ void slice_product(float (&sums)[4], const LaneRows<kHalf>& rows, uns
     const Chunk<kCode, kGroup, kHalf> chunk = take(c);
 #pragma unroll
     for (unsigned unit = 0; unit < 2; ++unit) {
-      UnitFragments f = unit_fragments<kCode>(chunk.codes, unit);
       if constexpr (kHalf) {
-        if constexpr (kCode != TileCode::kHalf) scale_fragments(f, chunk.entries[kGroup == 32 ? unit : 0]);
-        multiply_unit_half(sums, f, high[unit]);
+        multiply_unit_half(sums,
+                           unit_elements<kCode>(chunk.codes, unit, chunk.entries[kGroup == 32 ? unit : 0]),
+                           high[unit]);
       } else {
-        multiply_unit(part, f, high[unit], rows.low_of(first + unit));
+        multiply_unit(part, unit_fragments<kCode>(chunk.codes, unit), high[unit], rows.low_of(first + unit));
         inputs = add2(inputs, rows.sums_of(first + unit));
         if (kGroup == 32 || (unit == 1 && (kGroup == 64 || (begin + c) % 2 == 1))) {
           end_group(sums, part, output_pair(chunk.entries[kGroup == 32 ? unit : 0], f16_tables), inputs);

@@ -36,7 +36,8 @@ struct TiledWeight {
 
 // With `half` products are computed in half precision: an element is rounded to f16 before its product, as is
 // every input. Scales and biases are f16 then and, like dense elements, divided by the output's factor, so
-// that an output's largest element lies in [1/2, 1).
+// that an output's largest element lies in [1/2, 1), or with 4-bit codes in [2^-9, 2^-8). Their scales stand
+// in the tables times 2^24.
 
 /// False for formats whose products run through linear_plain_cuda().
 bool can_tile(const WeightSpec& spec);

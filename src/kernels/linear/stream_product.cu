@@ -127,13 +127,12 @@ __device__ void slice_product(float (&sums)[4], ChunkSlots<kCode, kGroup, kHalf,
   const auto use = [&](const Chunk<kCode, kGroup, kHalf>& chunk, unsigned c) {
 #pragma unroll
     for (unsigned unit = 0; unit < 2; ++unit) {
-      UnitFragments f = unit_fragments<kCode>(chunk.codes, unit);
       const uint4 h = high[unit * x.width];
       if constexpr (kHalf) {
-        if constexpr (kCode != TileCode::kHalf) scale_fragments(f, chunk.entries[kGroup == 32 ? unit : 0]);
-        multiply_unit_half(sums, f, h);
+        multiply_unit_half(
+            sums, unit_elements<kCode>(chunk.codes, unit, chunk.entries[kGroup == 32 ? unit : 0]), h);
       } else {
-        multiply_unit(part, f, h, low[unit * x.width]);
+        multiply_unit(part, unit_fragments<kCode>(chunk.codes, unit), h, low[unit * x.width]);
         inputs = add2(inputs, *reinterpret_cast<const float2*>(unit_sums + unit * x.even_rows));
         if (kGroup == 32 || (unit == 1 && (kGroup == 64 || (begin + c) % 2 == 1))) {
           end_group(sums, part, output_pair(chunk.entries[kGroup == 32 ? unit : 0], f16_tables), inputs);
@@ -250,9 +249,8 @@ template <TileCode kCode, bool kHalf, typename F>
 void for_ahead(unsigned count, F&& f) {
   if constexpr (kCode == TileCode::kInt4 && kHalf) {
     const auto unused = [&](unsigned ahead) { return (ahead - count % ahead) % ahead * 16 / count; };
-    if (unused(8) <= std::min(unused(5), unused(6))) return f.template operator()<8>();
-    if (unused(6) <= unused(5)) return f.template operator()<6>();
-    return f.template operator()<5>();
+    if (unused(8) <= unused(6)) return f.template operator()<8>();
+    return f.template operator()<6>();
   }
   f.template operator()<kCode == TileCode::kInt4 ? 6U : kCode == TileCode::kInt8 ? 4U : 2U>();
 }

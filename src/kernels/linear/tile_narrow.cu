@@ -84,9 +84,11 @@ __device__ void slice_product(float (&sums)[kTiles][4], const TiledWeight w, con
       if (chunk >= end) break;
 #pragma unroll
       for (unsigned unit = 0; unit < 2; ++unit) {
-        UnitFragments f = unit_fragments<kCode>(batch.codes[i], unit);
-        if constexpr (kHalf && kCode != TileCode::kHalf)
-          scale_fragments(f, batch.entries[i][kGroup == 32 ? unit : 0]);
+        UnitFragments f;
+        if constexpr (kHalf)
+          f = unit_elements<kCode>(batch.codes[i], unit, batch.entries[i][kGroup == 32 ? unit : 0]);
+        else
+          f = unit_fragments<kCode>(batch.codes[i], unit);
         const std::size_t at = chunk * 2 + unit;
         const bool group_ends = kGroup == 32 || (unit == 1 && (kGroup == 64 || chunk % 2 == 1));
         OutputPair outputs;

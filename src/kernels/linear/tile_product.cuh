@@ -109,25 +109,41 @@ __device__ inline void multiply_unit(float (&c)[4], const UnitFragments& f, cons
   multiply_add(c, f.a[1], low.z, low.w);
 }
 
-/// Turns codes, exact halves, into elements rounded to half precision: scale * code + bias.
-__device__ inline void scale_fragments(UnitFragments& f, const uint2& entry) {
-  const auto fma2 = [](std::uint32_t& code, std::uint32_t scales, std::uint32_t biases) {
-    const __half2 value =
-        __hfma2(*reinterpret_cast<const __half2*>(&code), *reinterpret_cast<const __half2*>(&scales),
-                *reinterpret_cast<const __half2*>(&biases));
-    code = *reinterpret_cast<const std::uint32_t*>(&value);
-  };
-  const std::uint32_t upper_scales = __byte_perm(entry.x, 0, 0x1010);
-  const std::uint32_t upper_biases = __byte_perm(entry.x, 0, 0x3232);
-  const std::uint32_t lower_scales = __byte_perm(entry.y, 0, 0x1010);
-  const std::uint32_t lower_biases = __byte_perm(entry.y, 0, 0x3232);
+__device__ inline std::uint32_t fma2(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  const __half2 value = __hfma2(*reinterpret_cast<const __half2*>(&a), *reinterpret_cast<const __half2*>(&b),
+                                *reinterpret_cast<const __half2*>(&c));
+  return *reinterpret_cast<const std::uint32_t*>(&value);
+}
+
+/// Elements of one unit rounded to half precision: scale * code + bias. Codes of 4 bits are multiplied as
+/// they stand, as subnormal halves of code * 2^-24 or, the upper nibble of a byte, code * 2^-20.
+template <TileCode kCode>
+__device__ inline UnitFragments unit_elements(const uint4 (&codes)[kCodeVectors<kCode>], unsigned unit,
+                                              const uint2& entry) {
+  if constexpr (kCode == TileCode::kHalf) return unit_fragments<kCode>(codes, unit);
+  const std::uint32_t scales[2] = {__byte_perm(entry.x, 0, 0x1010), __byte_perm(entry.y, 0, 0x1010)};
+  const std::uint32_t biases[2] = {__byte_perm(entry.x, 0, 0x3232), __byte_perm(entry.y, 0, 0x3232)};
+  UnitFragments f;
+  if constexpr (kCode == TileCode::kInt4) {
+    const std::uint32_t words[2] = {unit == 0 ? codes[0].x : codes[0].y, unit == 0 ? codes[0].z : codes[0].w};
 #pragma unroll
-  for (unsigned step = 0; step < 2; ++step) {
-    fma2(f.a[step][0], upper_scales, upper_biases);
-    fma2(f.a[step][1], lower_scales, lower_biases);
-    fma2(f.a[step][2], upper_scales, upper_biases);
-    fma2(f.a[step][3], lower_scales, lower_biases);
+    for (unsigned half = 0; half < 2; ++half) {
+      const std::uint32_t sixteenths = fma2(scales[half], 0x2c002c00U, 0);
+#pragma unroll
+      for (unsigned step = 0; step < 2; ++step) {
+        const std::uint32_t bytes = words[half] >> (8 * step);
+        f.a[step][half] = fma2(bytes & 0x000f000fU, scales[half], biases[half]);
+        f.a[step][half + 2] = fma2(bytes & 0x00f000f0U, sixteenths, biases[half]);
+      }
+    }
+  } else {
+    f = unit_fragments<kCode>(codes, unit);
+#pragma unroll
+    for (unsigned step = 0; step < 2; ++step)
+#pragma unroll
+      for (unsigned i = 0; i < 4; ++i) f.a[step][i] = fma2(f.a[step][i], scales[i % 2], biases[i % 2]);
   }
+  return f;
 }
 
 /// One unit of 32 inputs in half precision.

@@ -66,6 +66,11 @@ __global__ void tile_codes_kernel(TiledWeight to, WeightView from) {
     }
 }
 
+/// What the tables of half precision hold scales times: products take 4-bit codes as subnormal halves.
+__device__ float code_units(const TiledWeight& w) {
+  return w.half && w.code == TileCode::kInt4 ? 0x1p24F : 1.0F;
+}
+
 __device__ std::uint16_t table_bits(const void* table, std::size_t index) {
   return static_cast<const std::uint16_t*>(table)[index];
 }
@@ -89,7 +94,7 @@ __global__ void tile_tables_kernel(TiledWeight to, WeightView from) {
       entry = __float_as_uint(scale) >> 16;
     } else if (to.half) {
       const float factor = 1.0F / to.factors[row];
-      const float scale = float_at(from.scales, index, from.spec.dtype) * factor;
+      const float scale = float_at(from.scales, index, from.spec.dtype) * factor * code_units(to);
       const float bias = float_at(from.biases, index, from.spec.dtype) * factor;
       entry = __half_as_ushort(__float2half_rn(scale)) |
               std::uint32_t{__half_as_ushort(__float2half_rn(bias))} << 16;
@@ -108,8 +113,8 @@ __device__ float group_bound(const WeightView& w, std::size_t index) {
   return fmaxf(fabsf(bias), fabsf(end));
 }
 
-// One warp per output: the power of two above its largest element.
-__global__ void output_factors_kernel(float* factors, unsigned outputs, WeightView w) {
+// One warp per output: the power of two above its largest element, times 2^room.
+__global__ void output_factors_kernel(float* factors, unsigned outputs, WeightView w, int room) {
   begin_kernel();
   const unsigned row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
   if (row >= outputs) return;
@@ -123,7 +128,7 @@ __global__ void output_factors_kernel(float* factors, unsigned outputs, WeightVi
   largest = warp_max(largest);
   const bool usable = largest > 0 && !isinf(largest);
   if (threadIdx.x % 32 == 0)
-    factors[row] = usable ? ldexpf(1.0F, min(max(ilogbf(largest) + 1, -100), 100)) : 1.0F;
+    factors[row] = usable ? ldexpf(1.0F, min(max(ilogbf(largest) + 1 + room, -100), 100)) : 1.0F;
 }
 
 __device__ float table_value(std::uint32_t bits, bool f16) {
@@ -158,8 +163,8 @@ __global__ void embed_tiled_kernel(float* out, const std::int32_t* ids, TiledWei
   const std::size_t groups = std::size_t{w.chunks} * 64 / w.group;
   const std::uint32_t entry =
       static_cast<const std::uint32_t*>(w.tables)[((tile * groups + k / w.group) * 8 + g) * 2 + half];
-  const float value = __fadd_rn(__fmul_rn(table_value(entry & 0xffffU, w.f16_tables), code),
-                                table_value(entry >> 16, w.f16_tables));
+  const float units = table_value(entry & 0xffffU, w.f16_tables) / code_units(w);
+  const float value = __fadd_rn(__fmul_rn(units, code), table_value(entry >> 16, w.f16_tables));
   out[std::size_t{blockIdx.y} * w.columns + k] = (w.half ? value * w.factors[row] : value) * scale;
 }
 
@@ -208,9 +213,11 @@ std::size_t tiled_table_bytes(const WeightSpec& spec, std::size_t rows, std::siz
 
 void tile_weight_cuda(CudaQueue& queue, const TiledWeight& to, const WeightView& from) {
   constexpr unsigned kThreads = 128;
+  constexpr int kRoom = 8;  // the largest scale, of two bits, must stay a half when multiplied by 2^24
   if (to.half)
     queue.launch(output_factors_kernel, {blocks_for(to.tiles() * 16, kThreads / 32)}, {kThreads},
-                 const_cast<float*>(to.factors), to.tiles() * 16, from);
+                 const_cast<float*>(to.factors), to.tiles() * 16, from,
+                 to.code == TileCode::kInt4 ? kRoom : 0);
   queue.launch(tile_codes_kernel, {blocks_for(std::size_t{to.tiles()} * to.chunks * 32, kThreads)},
                {kThreads}, to, from);
   const std::size_t groups = std::size_t{to.chunks} * 64 / to.group;

@@ -62,7 +62,7 @@ __device__ inline void init_barrier(std::uint64_t* barrier, unsigned count) {
                : "memory");
 }
 
-/// full[] is passed when a stage has come, empty[] when both groups have used it.
+/// full[] is passed when a stage has come, empty[] when all warps of both groups have used it.
 struct Barriers {
   std::uint64_t* full;
   std::uint64_t* empty;
@@ -119,15 +119,14 @@ __device__ void fetch(std::uint8_t* memory, const Barriers& barriers, const Spli
   const auto* table = static_cast<const std::uint8_t*>(place.w(table_warp / 4).tables) +
                       tile_of(table_warp / 4, table_warp % 4) * (chunks * 64 / group_size) * 64 +
                       thread % kTablePieces * 16;
-  for (unsigned chunk = place.begin; chunk < place.end; ++chunk) {
-    if (cursor.round > 0) wait_barrier(barriers.empty + cursor.stage, (cursor.round - 1) % 2);
-    std::uint64_t* full = barriers.full + cursor.stage;
-    std::uint8_t* to = memory + cursor.stage * Stages::kBytes;
-    if (thread == 0) {
-      expect_bytes(full, row_bytes);
-      copy_bulk(to, rows, row_bytes, full);
-      rows += row_step;
-    }
+  const auto ask_rows = [&](unsigned stage) {
+    if (thread != 0) return;
+    expect_bytes(barriers.full + stage, row_bytes);
+    copy_bulk(memory + stage * Stages::kBytes, rows, row_bytes, barriers.full + stage);
+    rows += row_step;
+  };
+  const auto ask_weights = [&](unsigned stage, unsigned chunk) {
+    std::uint8_t* to = memory + stage * Stages::kBytes;
 #pragma unroll
     for (unsigned i = 0; i < 2 * kVectors; ++i) {
       copy16(to + Stages::kCodes + (thread + i * kGroupThreads) * 16, codes[i]);
@@ -135,85 +134,110 @@ __device__ void fetch(std::uint8_t* memory, const Barriers& barriers, const Spli
     }
     if (has_table)
       copy16(to + Stages::kTables + thread * 16, table + std::size_t{chunk * 64 / group_size} * 64);
-    arrive_with_copies(full);
+    arrive_with_copies(barriers.full + stage);
+  };
+  unsigned chunk = place.begin;
+  if (cursor.stage == 0 && cursor.round == 0) {
+    // The block's first: its weights are asked for before the kernel that writes the rows has ended.
+    const unsigned ahead = min(place.end - place.begin, Stages::kCount);
+    for (unsigned i = 0; i < ahead; ++i) ask_weights(i, chunk + i);
+    wait_for_earlier();
+    for (unsigned i = 0; i < ahead; ++i) {
+      ask_rows(i);
+      cursor.advance<Stages>();
+    }
+    chunk += ahead;
+  }
+  for (; chunk < place.end; ++chunk) {
+    if (cursor.round > 0) wait_barrier(barriers.empty + cursor.stage, (cursor.round - 1) % 2);
+    ask_rows(cursor.stage);
+    ask_weights(cursor.stage, chunk);
     cursor.advance<Stages>();
   }
 }
 
-/// A chunk's weights as the tensor cores take them.
-struct ChunkFragments {
-  UnitFragments unit[2];
+/// A lane's codes of one chunk on their way to the tensor cores, unit by unit.
+template <TileCode kCode, unsigned kGroup, typename Stages>
+class ChunkCodes {
+ public:
+  /// The codes of a unit; those of 4 bits come with unit 0 for both.
+  __device__ void load(const std::uint8_t* stage, unsigned unit) {
+    constexpr unsigned kEach = kCode == TileCode::kHalf ? 2 : 1;
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned warp = threadIdx.x / 32;
+    const auto* from =
+        reinterpret_cast<const uint4*>(stage + Stages::kCodes + warp * Stages::kCodeBytes) + lane;
+    if (kCode != TileCode::kInt4 || unit == 0) {
+#pragma unroll
+      for (unsigned v = unit * kEach; v < (unit + 1) * kEach; ++v) codes_[v] = from[v * 32];
+    }
+    if (kCode != TileCode::kHalf && (kGroup == 32 || unit == 0))
+      entry_ = reinterpret_cast<const uint2*>(stage + Stages::kTables + warp * Stages::kTableBytes +
+                                              unit * 64)[lane / 4];
+  }
+
+  __device__ UnitFragments widen(unsigned unit) const { return unit_elements<kCode>(codes_, unit, entry_); }
+
+ private:
+  uint4 codes_[kCodeVectors<kCode>];
+  uint2 entry_;
 };
 
-template <TileCode kCode, unsigned kGroup, typename Stages>
-__device__ inline void widen(ChunkFragments& f, const std::uint8_t* stage) {
-  const unsigned lane = threadIdx.x % 32;
-  const unsigned warp = threadIdx.x / 32;
-  const auto* from =
-      reinterpret_cast<const uint4*>(stage + Stages::kCodes + warp * Stages::kCodeBytes) + lane;
-  uint4 codes[kCodeVectors<kCode>];
-#pragma unroll
-  for (unsigned v = 0; v < kCodeVectors<kCode>; ++v) codes[v] = from[v * 32];
-  const auto* entries =
-      reinterpret_cast<const uint2*>(stage + Stages::kTables + warp * Stages::kTableBytes) + lane / 4;
-#pragma unroll
-  for (unsigned unit = 0; unit < 2; ++unit) {
-    f.unit[unit] = unit_fragments<kCode>(codes, unit);
-    if constexpr (kCode != TileCode::kHalf)
-      scale_fragments(f.unit[unit], entries[kGroup == 32 ? unit * 8 : 0]);
-  }
-}
-
-/// 64 outputs by kRows rows by one group of warps: the totals of the slices of the block's chunks.
+/// 64 outputs by kRows rows by one group of warps: the totals of the slices of the block's chunks. While the
+/// products of one unit run, the weights of the next are widened.
 template <TileCode kCode, unsigned kGroup, unsigned kRows, typename Stages>
 __device__ void multiply(float (&totals)[kRows / 2], std::uint8_t* memory, const Barriers& barriers,
                          const Place& place, unsigned per_slice, Cursor& cursor) {
+  constexpr unsigned kNone = Stages::kCount;
   float sums[kRows / 2];
 #pragma unroll
   for (unsigned i = 0; i < kRows / 2; ++i) sums[i] = totals[i] = 0;
   if (place.begin >= place.end) return;
+  ChunkCodes<kCode, kGroup, Stages> codes;
+  UnitFragments f[2];
   unsigned in_slice = 0;
-  const auto take = [&](ChunkFragments& f) {
+  unsigned held = kNone;  // the stage of unit 1 of the chunk before
+  const auto stage_of = [&](unsigned stage) { return memory + stage * Stages::kBytes; };
+  const auto await = [&] {
     wait_barrier(barriers.full + cursor.stage, cursor.round % 2);
-    widen<kCode, kGroup, Stages>(f, memory + cursor.stage * Stages::kBytes);
+    codes.load(stage_of(cursor.stage), 0);
   };
-  // Products of the chunk under the cursor, while which meanwhile() runs.
-  const auto run = [&](unsigned chunk, const ChunkFragments& f, auto&& meanwhile) {
+  const auto release = [&](unsigned stage) {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) arrive(barriers.empty + stage);
+  };
+  await();
+  f[0] = codes.widen(0);
+  for (unsigned chunk = place.begin; chunk < place.end; ++chunk) {
     const unsigned stage = cursor.stage;
-    const std::uint64_t rows = describe_rows(shared_address(memory) + stage * Stages::kBytes);
+    const std::uint64_t rows = describe_rows(shared_address(stage_of(stage)));
     begin_products();
-#pragma unroll
-    for (unsigned step = 0; step < 4; ++step)
-      multiply_step(sums, f.unit[step / 2].a[step % 2], rows + step * kStepOffset,
-                    step != 0 || in_slice != 0);
+    multiply_step(sums, f[0].a[0], rows, in_slice != 0);
+    multiply_step(sums, f[0].a[1], rows + kStepOffset, true);
+    end_products();
+    codes.load(stage_of(stage), 1);
+    wait_products<1>();
+    if (held != kNone) release(held);
+    f[1] = codes.widen(1);
+    begin_products();
+    multiply_step(sums, f[1].a[0], rows + 2 * kStepOffset, true);
+    multiply_step(sums, f[1].a[1], rows + 3 * kStepOffset, true);
     end_products();
     cursor.advance<Stages>();
-    meanwhile();
-    wait_products();
-    if (threadIdx.x % kGroupThreads == 0) arrive(barriers.empty + stage);
-    if (++in_slice == per_slice || chunk + 1 == place.end) {
-      in_slice = 0;
+    const bool more = chunk + 1 < place.end;
+    if (more) await();
+    if (++in_slice == per_slice || !more) {
+      wait_products<0>();
 #pragma unroll
       for (unsigned i = 0; i < kRows / 2; ++i) totals[i] += sums[i];
+      release(stage);
+      held = kNone;
+      in_slice = 0;
+    } else {
+      wait_products<1>();
+      held = stage;
     }
-  };
-  if constexpr (Stages::kBlocks > 1) {
-    // The other block's products run meanwhile.
-    ChunkFragments f;
-    for (unsigned chunk = place.begin; chunk < place.end; ++chunk) {
-      take(f);
-      run(chunk, f, [] {});
-    }
-  } else {
-    ChunkFragments f[2];
-    const auto take_next = [&](unsigned chunk, ChunkFragments& next) {
-      if (chunk + 1 < place.end) take(next);
-    };
-    take(f[0]);
-    for (unsigned chunk = place.begin; chunk < place.end; chunk += 2) {
-      run(chunk, f[0], [&] { take_next(chunk, f[1]); });
-      if (chunk + 1 < place.end) run(chunk + 1, f[1], [&] { take_next(chunk + 1, f[0]); });
-    }
+    if (more) f[0] = codes.widen(0);
   }
 }
 

@@ -161,7 +161,7 @@ __device__ Barriers begin_barriers(std::uint64_t* memory) {
   if (threadIdx.x == 0) {
     for (unsigned i = 0; i < Stages::kCount; ++i) {
       init_barrier(barriers.full + i, 1 + kGroupThreads);
-      init_barrier(barriers.empty + i, kGroups);
+      init_barrier(barriers.empty + i, kWarps);
     }
     fence_barriers();
   }
@@ -188,13 +188,13 @@ __device__ void compute(const TiledProductCudaArgs& args, const Place& place, st
 
 #endif
 
-// Fast because warps of their own keep rows and weights coming, the tensor cores take rows straight from
-// shared memory, and the weights of the next chunk are widened meanwhile. Blocks that run together share
-// weights.
+// Fast because warps of their own keep rows and weights coming, weights from before the kernel ahead has
+// ended, the tensor cores take rows straight from shared memory, and the weights of the next unit are widened
+// meanwhile. Blocks that run together share weights.
 template <TileCode kCode, unsigned kGroup, unsigned kRows>
 __global__ void __launch_bounds__(kThreads, kRows == 128 ? 1 : 2)
     warpgroup_kernel(const __grid_constant__ TiledProductCudaArgs args) {
-  begin_kernel();
+  let_next_start();
 #if __CUDA_ARCH_FEAT_SM90_ALL
   using Stages = Stage<kCode, kGroup, kRows>;
   extern __shared__ __align__(128) std::uint8_t warpgroup_shared[];
@@ -207,6 +207,7 @@ __global__ void __launch_bounds__(kThreads, kRows == 128 ? 1 : 2)
     fetch<Stages>(warpgroup_shared, barriers, args.x, place, kGroup, cursor);
   } else {
     take_registers<kProductRegisters<kRows>>();
+    wait_for_earlier();
     if (kRows > 32 && place.rows <= 32)
       compute<kCode, kGroup, 32, Stages>(args, place, warpgroup_shared, barriers, cursor);
     else if (kRows > 64 && place.rows <= 64)
@@ -239,10 +240,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     take_registers<kProductRegisters<kRows>>();
     for (unsigned at = blockIdx.x; at < all; at += gridDim.x) {
       const Place place = place_of(args, at % outputs, at / outputs, kRows);
-      if (place.rows <= 32)
-        compute<kCode, kGroup, 32, Stages>(args, place, warpgroup_shared, barriers, cursor);
-      else
-        compute<kCode, kGroup, kRows, Stages>(args, place, warpgroup_shared, barriers, cursor);
+      compute<kCode, kGroup, kRows, Stages>(args, place, warpgroup_shared, barriers, cursor);
     }
   }
 #endif
@@ -252,7 +250,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 template <TileCode kCode, unsigned kGroup, unsigned kRows>
 __global__ void LANNER_CLUSTER __launch_bounds__(kThreads, 2)
     warpgroup_slices_kernel(const __grid_constant__ TiledProductCudaArgs args) {
-  begin_kernel();
+  let_next_start();
 #if __CUDA_ARCH_FEAT_SM90_ALL
   using Stages = Stage<kCode, kGroup, kRows>;
   extern __shared__ __align__(128) std::uint8_t warpgroup_shared[];
@@ -270,6 +268,7 @@ __global__ void LANNER_CLUSTER __launch_bounds__(kThreads, 2)
     wait_for_cluster();
   } else {
     take_registers<kProductRegisters<kRows>>();
+    wait_for_earlier();
     float totals[kRows / 2];
     multiply<kCode, kGroup, kRows, Stages>(totals, warpgroup_shared, barriers, place, per_slice, cursor);
     join<kRows>(totals, warpgroup_shared, args.x, place, args.gate);

@@ -20,7 +20,11 @@ inline constexpr std::uint64_t kStepOffset = 256 >> 4;  // between the descripti
 
 __device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ inline void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-__device__ inline void wait_products() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
+/// Waits until at most kLeft of the batches that end_products() ended still run.
+template <unsigned kLeft>
+__device__ inline void wait_products() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kLeft) : "memory");
+}
 
 /// d = (keep ? d : 0) + 64 outputs by 16 inputs by 2 * (floats of d) rows.
 __device__ inline void multiply_step(float (&d)[64], const std::uint32_t (&a)[4], std::uint64_t rows,

@@ -87,11 +87,8 @@ __device__ void multiply_chunk(Sums& sums, const Codes<kCode, kGroup>& codes, co
   for (unsigned unit = 0; unit < 2; ++unit) {
     UnitFragments f[2];
 #pragma unroll
-    for (unsigned m = 0; m < 2; ++m) {
-      f[m] = unit_fragments<kCode>(codes.codes[m], unit);
-      if constexpr (kCode != TileCode::kHalf)
-        scale_fragments(f[m], codes.entries[m][kGroup == 32 ? unit : 0]);
-    }
+    for (unsigned m = 0; m < 2; ++m)
+      f[m] = unit_elements<kCode>(codes.codes[m], unit, codes.entries[m][kGroup == 32 ? unit : 0]);
     uint4 inputs[kWarpTiles];
 #pragma unroll
     for (unsigned t = 0; t < kWarpTiles; ++t) inputs[t] = stage[(unit * kRowTiles + column + t) * 32 + lane];
