@@ -111,9 +111,10 @@ device::Roofline measure_limits(const engine::LoadedModel& model, device::Stream
 }
 
 void print_head(const engine::LoadedModel& model, const BenchArguments& arguments, std::ostream& out) {
-  out << fmt::format("{} on {}, {}, chunks of {}, medians of {}\n\n",
+  out << fmt::format("{} on {}, {}, chunks of {}{}, medians of {}\n\n",
                      io::printable(model.checkpoint().folder().filename().native()), model.ops().device,
-                     arithmetic_name(arguments.model.arithmetic()), arguments.chunk, arguments.repeats)
+                     arithmetic_name(arguments.model.arithmetic()), arguments.chunk,
+                     arguments.all_rows ? ", all rows" : "", arguments.repeats)
       << "| test                   | threads |   tok/s   | slowest   | fastest   |"
       << (arguments.roofline ? " GB a unit  | Gop a unit | share of bound |" : "") << '\n'
       << "|---|---:|---:|---:|---:|" << (arguments.roofline ? "---:|---:|---|" : "") << '\n';
@@ -156,6 +157,10 @@ void declare_bench(CLI::App& app, BenchArguments& arguments) {
                "proportion");
   app.add_flag("--cpu-time", arguments.processor_time,
                "count the processor's seconds, not the elapsed ones: for one thread on a busy machine");
+  app.add_flag(
+      "--all-rows", arguments.all_rows,
+      "want the final hidden states of all prompt rows, so that no layer is left out for any: Gemma's "
+      "layers without keys and values of their own");
   add_machine_options(app, arguments.model);
   add_kv_option(app, arguments.model, "as the folder says, else bf16");
   app.remove_option(app.get_option("--threads"));
@@ -197,8 +202,11 @@ int bench_command(const BenchArguments& arguments, Console& console) {
                         {"half_ops_per_second", roofline->half_ops_per_second}});
     }
     engine::Benchmark benchmark(
-        model, stream, arguments.chunk,
-        arguments.processor_time ? engine::BenchmarkClock::kProcessor : engine::BenchmarkClock::kElapsed);
+        model, stream,
+        {.chunk = arguments.chunk,
+         .clock =
+             arguments.processor_time ? engine::BenchmarkClock::kProcessor : engine::BenchmarkClock::kElapsed,
+         .prompt_rows = arguments.all_rows ? engine::PromptRows::kAll : engine::PromptRows::kLast});
     for (const engine::BenchmarkTest& test : tests) {
       Result result{test, count, {}, benchmark.work(test), roofline};
       benchmark.run({.prompt = std::min<std::size_t>(test.prompt, 64),
@@ -219,6 +227,7 @@ int bench_command(const BenchArguments& arguments, Console& console) {
                             {"device", model.ops().device},
                             {"compute", device::name(arguments.model.arithmetic())},
                             {"chunk", arguments.chunk},
+                            {"all_rows", arguments.all_rows},
                             {"limits", limits},
                             {"tests", rows}}
                        .dump(2)

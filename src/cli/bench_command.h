@@ -25,6 +25,7 @@ struct BenchArguments {
   std::string format = "md";
   bool roofline = false;
   bool processor_time = false;
+  bool all_rows = false;                             ///< of prompts are wanted
   std::optional<std::filesystem::path> limits = {};  ///< where measurements of this machine are kept
 };
 

@@ -157,9 +157,12 @@ int fit_command(const FitOptions& options, Console& console) {
   facts["speed"] = nullptr;
   if (options.limits && !card)
     if (const auto limits = read_machine_limits(*options.limits, {ops.isa, threads})) {
-      const engine::PredictedSpeed speed = engine::predict_speed(
-          *model, spec, *limits,
-          {.users = options.users, .tokens = tokens, .chunk = options.step_tokens, .compute = compute});
+      const engine::PredictedSpeed speed = engine::predict_speed(*model, spec, *limits,
+                                                                 {.users = options.users,
+                                                                  .tokens = tokens,
+                                                                  .chunk = options.step_tokens,
+                                                                  .compute = compute,
+                                                                  .isa = ops.isa});
       facts["speed"] = {{"decode", speed.decode}, {"prompt", speed.prompt}};
     }
   console.out << (options.json ? facts.dump(2) + '\n' : fit_text(facts));

@@ -177,12 +177,19 @@ void delta_net(Stream& stream, std::span<const DeltaNetCall> calls) {
   for (const DeltaNetCall& call : calls) args.push_back(checked_args(call));
   const std::size_t heads = args.front().key_heads;
   const std::size_t group = args.front().value_heads / heads;
-  // One key head at a time: its state stays in the cache through all chunks, and sequences differ in length.
-  stream.pool().each(calls.size() * heads, [&](std::size_t item, int thread) {
-    kernels::DeltaNetArgs mine = args[item / heads];
+  const auto advance_heads = [&](std::size_t call, std::size_t begin, std::size_t end, int thread) {
+    kernels::DeltaNetArgs mine = args[call];
     mine.scratch = stream.scratch(thread, kernels::delta_net_scratch_floats(mine.key_dim, mine.value_dim));
-    const std::size_t head = item % heads * group;
-    advance(stream.kernels(), mine, calls[item / heads].next_state, head, head + group);
+    advance(stream.kernels(), mine, calls[call].next_state, begin * group, end * group);
+  };
+  // One sequence goes through its chunks with all heads of a thread, whose columns of a row are neighbours.
+  // Several differ in length, so theirs are handed out one key head at a time.
+  if (calls.size() == 1)
+    return stream.pool().split(heads, 1, [&](std::size_t begin, std::size_t end, int thread) {
+      advance_heads(0, begin, end, thread);
+    });
+  stream.pool().each(calls.size() * heads, [&](std::size_t item, int thread) {
+    advance_heads(item / heads, item % heads, item % heads + 1, thread);
   });
 }
 

@@ -56,7 +56,9 @@ Compute parse_compute(std::string_view text) {
 Matrix::Matrix(const kernels::WeightView& view, std::shared_ptr<const void> owner, Isa isa)
     : view_(view), kernels_(bind_kernels(view.spec, isa)), owner_(std::move(owner)) {}
 
-bool Matrix::packs(Isa isa) const { return kernels::is_packable(view_.spec) && kernels::has_fast_int8(isa); }
+bool Matrix::packs(Isa isa) const {
+  return product_arithmetic(view_.spec, Compute::kInt8, isa) == ProductArithmetic::kInt8;
+}
 
 void Matrix::pack(Isa isa, ThreadPool& pool) {
   bind_bf16(isa);
@@ -69,7 +71,7 @@ void Matrix::plan_packed(Isa isa) {
 }
 
 void Matrix::bind_bf16(Isa isa) {
-  if (view_.spec.format == WeightFormat::kDense && view_.spec.dtype == DType::kBF16)
+  if (product_arithmetic(view_.spec, Compute::kInt8, isa) == ProductArithmetic::kBf16)
     bf16_kernels_ = kernels::find_bf16_kernels(isa);
 }
 
@@ -80,6 +82,14 @@ void Matrix::set_tiled(std::shared_ptr<const TiledMatrix> tiled) {
 }
 
 std::size_t Matrix::size_bytes() const { return weight_bytes(view_.spec, view_.rows, view_.columns); }
+
+ProductArithmetic product_arithmetic(const WeightSpec& spec, Compute compute, Isa isa) {
+  if (compute != Compute::kInt8) return ProductArithmetic::kFloat;
+  if (kernels::is_packable(spec) && kernels::has_fast_int8(isa)) return ProductArithmetic::kInt8;
+  const bool bf16 = spec.format == WeightFormat::kDense && spec.dtype == DType::kBF16;
+  return bf16 && kernels::find_bf16_kernels(isa).linear != nullptr ? ProductArithmetic::kBf16
+                                                                   : ProductArithmetic::kFloat;
+}
 
 std::size_t weight_bytes(const WeightSpec& spec, std::size_t rows, std::size_t columns) {
   const std::size_t tables = spec.format == WeightFormat::kAffine ? 2 : 1;

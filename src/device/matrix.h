@@ -77,6 +77,12 @@ class Matrix {
   std::shared_ptr<const void> owner_;
 };
 
+/// How products with a weight are formed.
+enum class ProductArithmetic : std::uint8_t { kFloat, kBf16, kInt8 };
+
+/// What Matrix::pack() leads to on a CPU, or not calling it.
+ProductArithmetic product_arithmetic(const WeightSpec& spec, Compute compute, Isa isa);
+
 /// Bytes that rows × columns take in a format, scales and biases included.
 std::size_t weight_bytes(const kernels::WeightSpec& spec, std::size_t rows, std::size_t columns);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <numeric>
 
 #include "core/error.h"
 #include "core/philox.h"
@@ -40,6 +41,15 @@ std::vector<TokenId> Benchmark::random_tokens(std::size_t count) {
   return ids;
 }
 
+std::vector<std::int32_t> Benchmark::wanted_rows(std::size_t count, bool ends_prompt) const {
+  const auto last = static_cast<std::int32_t>(count) - 1;
+  if (options_.prompt_rows == PromptRows::kLast)
+    return ends_prompt ? std::vector{last} : std::vector<std::int32_t>();
+  std::vector<std::int32_t> rows(count);
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
 void Benchmark::prepare(const BenchmarkTest& test) {
   const std::size_t context = model_.model().facts().context;
   if (test.depth + test.prompt + test.decode > context)
@@ -54,19 +64,21 @@ void Benchmark::prepare(const BenchmarkTest& test) {
 void Benchmark::feed_prompt(std::vector<cache::SequenceCache>& caches, std::size_t tokens) {
   for (cache::SequenceCache& cache : caches) {
     const std::vector<TokenId> ids = random_tokens(tokens);
-    for (std::size_t begin = 0; begin < tokens; begin += chunk_) {
+    for (std::size_t begin = 0; begin < tokens; begin += options_.chunk) {
       arena_.reset();
-      const std::size_t count = std::min(chunk_, tokens - begin);
-      const auto last = static_cast<std::int32_t>(count) - 1;
+      const std::size_t count = std::min(options_.chunk, tokens - begin);
       const bool ends = begin + count == tokens;
+      const std::vector<std::int32_t> wanted = wanted_rows(count, ends);
       const layers::Group group{.cache = &cache,
                                 .phase = layers::Phase::kPrompt,
                                 .ids = std::span(ids).subspan(begin, count),
-                                .wanted = {&last, ends ? 1U : 0U}};
+                                .wanted = wanted};
       layers::Step step(model_.ops(), stream_, arena_, {&group, 1});
       const Tensor hidden = model_.model().forward(step);
+      if (!ends) continue;
+      const auto rows = static_cast<std::int64_t>(wanted.size());
       TokenId chosen = 0;
-      if (ends) model_.ops().argmax(stream_, {&chosen, 1}, model_.model().logits(step, hidden));
+      model_.ops().argmax(stream_, {&chosen, 1}, model_.model().logits(step, hidden.slice(rows - 1, rows)));
     }
   }
 }
@@ -90,10 +102,10 @@ double Benchmark::run(const BenchmarkTest& test) {
   prepare(test);
   std::vector<cache::SequenceCache> caches;
   for (const cache::SequenceCache& context : contexts_) caches.push_back(context.fork());
-  const double start = now_seconds(clock_);
+  const double start = now_seconds(options_.clock);
   if (test.prompt != 0) feed_prompt(caches, test.prompt);
   for (std::size_t i = 0; i < test.decode; ++i) decode(caches);
-  return now_seconds(clock_) - start;
+  return now_seconds(options_.clock) - start;
 }
 
 ForwardWork Benchmark::work(const BenchmarkTest& test) const {
@@ -101,10 +113,12 @@ ForwardWork Benchmark::work(const BenchmarkTest& test) const {
   const device::KvLayout group{model_.cache_spec().kv_type, device::kKvGroup};
   const double element = static_cast<double>(group.head_bytes()) / (device::kKvBlock * device::kKvGroup);
   ForwardWork total;
-  for (std::size_t begin = 0; begin < test.prompt; begin += chunk_) {
-    const std::size_t count = std::min(chunk_, test.prompt - begin);
+  for (std::size_t begin = 0; begin < test.prompt; begin += options_.chunk) {
+    const std::size_t count = std::min(options_.chunk, test.prompt - begin);
+    const bool ends = begin + count == test.prompt;
     const ForwardWork piece = forward_work(model, {.rows = count,
-                                                   .wanted = begin + count == test.prompt ? 1U : 0U,
+                                                   .wanted = wanted_rows(count, ends).size(),
+                                                   .scored = ends ? 1U : 0U,
                                                    .depth = test.depth + begin,
                                                    .kv_element = element});
     for (std::size_t i = 0; i < test.sequences; ++i) total += piece;

@@ -30,15 +30,25 @@ struct BenchmarkTest {
 /// compare on a busy machine, for one thread: more threads wait for each other.
 enum class BenchmarkClock : std::uint8_t { kElapsed, kProcessor };
 
+/// The prompt rows whose final hidden states are wanted: the last one's, or those of all, as embeddings,
+/// likelihoods of the prompt or a drafter would read. Logits are the last row's in both.
+enum class PromptRows : std::uint8_t { kLast, kAll };
+
+/// How tests are run.
+struct BenchmarkOptions {
+  std::size_t chunk = 512;  ///< prompt rows of one forward
+  BenchmarkClock clock = BenchmarkClock::kElapsed;
+  PromptRows prompt_rows = PromptRows::kLast;
+};
+
 /// Runs tests with random tokens; a context once filled serves every repeat.
 class Benchmark {
  public:
-  /// chunk: prompt rows of one forward. Model and stream must outlive it.
-  Benchmark(const LoadedModel& model, device::Stream& stream, std::size_t chunk, BenchmarkClock clock)
+  /// Model and stream must outlive it.
+  Benchmark(const LoadedModel& model, device::Stream& stream, const BenchmarkOptions& options)
       : model_(model),
         stream_(stream),
-        chunk_(chunk),
-        clock_(clock),
+        options_(options),
         pool_(cache::BlockPool::kUnlimited, *model.ops().memory),
         arena_(*model.ops().memory) {}
 
@@ -54,11 +64,12 @@ class Benchmark {
   void feed_prompt(std::vector<cache::SequenceCache>& caches, std::size_t tokens);
   void decode(std::vector<cache::SequenceCache>& caches);
   std::vector<TokenId> random_tokens(std::size_t count);
+  /// Wanted rows of a prompt's piece of `count` rows, ascending.
+  std::vector<std::int32_t> wanted_rows(std::size_t count, bool ends_prompt) const;
 
   const LoadedModel& model_;
   device::Stream& stream_;
-  std::size_t chunk_;
-  BenchmarkClock clock_;
+  BenchmarkOptions options_;
   cache::BlockPool pool_;
   Arena arena_;
   std::vector<cache::SequenceCache> contexts_;

@@ -60,10 +60,19 @@ double state_bytes(const std::vector<cache::LayerSpec>& layers, const ForwardRow
 
 }  // namespace
 
+void ForwardWork::add_products(const StorageWork& work) {
+  product_ops += work.product_ops;
+  const auto known = std::ranges::find(storages, work.spec, &StorageWork::spec);
+  if (known == storages.end())
+    storages.push_back(work);
+  else
+    known->product_ops += work.product_ops;
+}
+
 ForwardWork& ForwardWork::operator+=(const ForwardWork& other) {
   read_bytes += other.read_bytes;
   state_bytes += other.state_bytes;
-  product_ops += other.product_ops;
+  for (const StorageWork& work : other.storages) add_products(work);
   return *this;
 }
 
@@ -82,14 +91,14 @@ ForwardWork forward_work(const models::Model& model, const ForwardRows& rows) {
     const bool head = group == "head" || (group == "embeddings" && facts.tied_head);
     if (group == "embeddings" && !head) continue;
     const auto layer = layer_of(module.path);
-    const bool late = head || (layer && *layer >= dropping);
-    const std::size_t meeting = late ? rows.wanted : rows.rows;
+    const bool late = layer && *layer >= dropping;
+    const std::size_t meeting = head ? rows.scored.value_or(rows.wanted) : late ? rows.wanted : rows.rows;
     if (meeting == 0) continue;
     const bool expert = group == "experts";
     work.read_bytes +=
         static_cast<double>(module.size_bytes) * (expert ? share_of_experts(facts, meeting) : 1);
-    work.product_ops += 2 * static_cast<double>(module.parameters) * static_cast<double>(meeting) *
-                        (expert ? share_of_experts(facts, 1) : 1);
+    const double ops = 2 * static_cast<double>(module.parameters) * static_cast<double>(meeting);
+    work.add_products({module.spec, ops * (expert ? share_of_experts(facts, 1) : 1)});
   }
   work.state_bytes = state_bytes(model.cache_layers(), rows);
   work.read_bytes += kv_bytes(model.cache_layers(), rows) + work.state_bytes;

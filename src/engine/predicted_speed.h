@@ -21,6 +21,7 @@ struct SpeedQuestion {
   std::size_t tokens = 0;  ///< that each sequence holds
   std::size_t chunk = 512;
   device::Compute compute = device::Compute::kInt8;
+  Isa isa = Isa::kReference;
 };
 
 /// From what a forward has to read and to multiply, at the share of the machine's limits that is usually

@@ -29,6 +29,23 @@ TEST_CASE("bench times every combination of size, depth, sequences and threads")
   CHECK(run.out.find("| pp4 ") != std::string::npos);
 }
 
+TEST_CASE(
+    "bench --all-rows runs Gemma's layers without a cache for every prompt row, the head for the last") {
+  const auto model = tale_model("tale-gemma4");
+  if (!model) return;
+  const auto work = [&](std::vector<std::string> options) {
+    std::vector<std::string> arguments = {"bench", *model, "-p", "64", "-n", "0",  "--chunk",
+                                          "48",    "-t",   "1",  "-r", "1",  "-o", "json"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const CommandRun run = lanner(arguments);
+    REQUIRE(run.exit_code == 0);
+    const io::Json report = io::Json::parse(run.out);
+    CHECK(report["all_rows"] == !options.empty());
+    return report["tests"][0]["product_ops"].get<double>();
+  };
+  CHECK(work({"--all-rows"}) > 1.2 * work({}));
+}
+
 TEST_CASE("bench refuses a test that does not fit the context, and nothing to measure") {
   const auto model = tale_model("tale-gemma4");
   if (!model) return;

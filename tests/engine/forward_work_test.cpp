@@ -34,7 +34,10 @@ TEST_CASE("forward work: prompt rows nobody wants end at the last layer that own
   const ForwardWork all = forward_work(tale("gemma"), {.rows = 100, .wanted = 100});
   const ForwardWork last = forward_work(tale("gemma"), {.rows = 100, .wanted = 1});
   const ForwardWork none = forward_work(tale("gemma"), {.rows = 100, .wanted = 0});
+  const ForwardWork unscored = forward_work(tale("gemma"), {.rows = 100, .wanted = 100, .scored = 1});
   CHECK(last.product_ops < all.product_ops / 2);
+  CHECK(last.product_ops < unscored.product_ops);
+  CHECK(unscored.product_ops < all.product_ops);
   CHECK(none.product_ops < last.product_ops);
   CHECK(last.read_bytes == all.read_bytes);
   CHECK(none.read_bytes < last.read_bytes);
