@@ -84,6 +84,8 @@ class LinearTiles {
 #pragma GCC unroll 8
       for (int n = 0; n < kColumns; ++n) sums[r][n] = Simd::zero();
 
+    // From a dense row to its place in the next tile, if there is one.
+    const std::size_t to_next = first + 2 * kColumns <= args.column_end ? kColumns * w.columns : 0;
     const std::size_t group_columns = span(w);
     const std::size_t groups = w.columns / group_columns;
     std::size_t k = 0;
@@ -91,6 +93,7 @@ class LinearTiles {
       typename Format::Group group[kColumns];
 #pragma GCC unroll 8
       for (int n = 0; n < kColumns; ++n) group[n] = Format::group(rows[n], g);
+      if constexpr (!Format::kQuantized) fetch<kColumns>(rows, k + to_next);
       for (const std::size_t end = k + group_columns; k < end; k += Format::kBlock)
         fused_block<kRows, kColumns>(sums, rows, group, k, args, std::make_integer_sequence<int, kSteps>());
     }
@@ -99,6 +102,18 @@ class LinearTiles {
       for (int n = 0; n < kColumns; ++n)
         args.out[static_cast<std::size_t>(r) * args.out_stride + first + static_cast<std::size_t>(n)] =
             Simd::sum(sums[r][n]);
+  }
+
+  /// Asks for the blocks at column k of dense rows. Rows side by side are more streams than the hardware
+  /// follows: on Zen 5, one bfloat16 row on AVX2, 32 GB/s on one core in place of 16, 37 in place of 30 on
+  /// two.
+  template <int kColumns>
+  [[gnu::always_inline]] static inline void fetch(const typename Format::Row* rows, std::size_t k) {
+    for (int n = 0; n < kColumns; ++n) {
+      const std::uint8_t* const end = Format::block(rows[n], k + Format::kBlock);
+      for (const std::uint8_t* line = Format::block(rows[n], k); line < end; line += 64)
+        __builtin_prefetch(line);
+    }
   }
 
   template <int kRows, int kColumns, int... kStep>
