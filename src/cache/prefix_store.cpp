@@ -22,12 +22,6 @@ PrefixNode* find_cuttable(PrefixNode& subtree, std::size_t length) {
   return nullptr;
 }
 
-/// Where a checkpoint stands in the order of eviction: lower goes first.
-std::uint64_t rank(const Checkpoint& checkpoint) {
-  const auto kind = static_cast<std::uint64_t>(checkpoint.kind);
-  return checkpoint.last_used + kind * PrefixStore::kAgePerClass;
-}
-
 struct Usable {
   PrefixNode* node = nullptr;
   std::size_t length = 0;
@@ -90,12 +84,23 @@ void PrefixStore::insert(const PrefixKey& key, std::span<const TokenId> ids, con
   while (size_bytes() > capacity_bytes_) evict_one();
 }
 
+std::size_t PrefixStore::checkpoints() const {
+  std::size_t count = 0;
+  for (const Uses& of_class : uses_) count += of_class.size();
+  return count;
+}
+
+/// Where a checkpoint stands in the order of eviction: lower goes first.
+std::uint64_t PrefixStore::rank(std::uint64_t last_used, CheckpointClass kind) const {
+  return last_used + static_cast<std::uint64_t>(kind) * std::max(kLeastAgePerClass, checkpoints());
+}
+
 void PrefixStore::touch(PrefixTree& tree, PrefixNode& node, CheckpointClass kind) {
   Checkpoint& checkpoint = *node.checkpoint;
-  if (checkpoint.last_used > 0) order_.erase(rank(checkpoint));
+  uses(checkpoint.kind).erase(checkpoint.last_used);
   checkpoint.kind = kind;
   checkpoint.last_used = ++clock_;
-  while (!order_.emplace(rank(checkpoint), Place{&tree, &node}).second) checkpoint.last_used = ++clock_;
+  uses(kind).emplace(checkpoint.last_used, Place{&tree, &node});
 }
 
 void PrefixStore::hold(const SequenceCache& cache) {
@@ -113,10 +118,11 @@ void PrefixStore::release(const SequenceCache& cache) {
   });
 }
 
-void PrefixStore::drop(std::map<std::uint64_t, Place>::iterator victim) {
-  const auto [tree, node] = victim->second;
-  order_.erase(victim);
-  ++counters_.evicted[static_cast<std::size_t>(node->checkpoint->kind)];
+void PrefixStore::drop(const Place& victim) {
+  const auto [tree, node] = victim;
+  const CheckpointClass kind = node->checkpoint->kind;
+  uses(kind).erase(node->checkpoint->last_used);
+  ++counters_.evicted[static_cast<std::size_t>(kind)];
   release(node->checkpoint->cache);
   node->checkpoint.reset();
   tree->prune(*node);
@@ -124,9 +130,19 @@ void PrefixStore::drop(std::map<std::uint64_t, Place>::iterator victim) {
 }
 
 bool PrefixStore::evict_one() {
-  if (order_.empty()) return false;
-  PrefixTree* const tree = order_.begin()->second.tree;
-  drop(order_.begin());
+  std::optional<Place> victim;
+  std::uint64_t lowest = 0;
+  for (std::size_t i = 0; i < kCheckpointClasses; ++i) {
+    if (uses_[i].empty()) continue;
+    const auto& [last_used, place] = *uses_[i].begin();
+    const std::uint64_t mine = rank(last_used, static_cast<CheckpointClass>(i));
+    if (victim && mine >= lowest) continue;
+    victim = place;
+    lowest = mine;
+  }
+  if (!victim) return false;
+  PrefixTree* const tree = victim->tree;
+  drop(*victim);
   if (tree->empty())
     trees_.erase(std::ranges::find_if(trees_, [&](const auto& entry) { return &entry.second == tree; }));
   return true;
@@ -134,21 +150,23 @@ bool PrefixStore::evict_one() {
 
 void PrefixStore::limit_branch(const PrefixNode& newest) {
   std::size_t count = 0;
-  std::optional<std::uint64_t> first;
+  const Checkpoint* first = nullptr;
+  const auto rank_of = [&](const Checkpoint& of) { return rank(of.last_used, of.kind); };
   for (const PrefixNode* node = &newest; node != nullptr; node = node->parent) {
     if (!node->checkpoint) continue;
     ++count;
-    if (node != &newest && (!first || rank(*node->checkpoint) < *first)) first = rank(*node->checkpoint);
+    if (node != &newest && (first == nullptr || rank_of(*node->checkpoint) < rank_of(*first)))
+      first = &*node->checkpoint;
   }
-  if (count > kMaxPerBranch) drop(order_.find(*first));
+  if (count > kMaxPerBranch) drop(uses(first->kind).at(first->last_used));
 }
 
 void PrefixStore::remove_tree(std::map<PrefixKey, PrefixTree>::iterator tree) {
-  for (auto place = order_.begin(); place != order_.end();) {
-    const auto next = std::next(place);
-    if (place->second.tree == &tree->second) drop(place);
-    place = next;
-  }
+  for (Uses& of_class : uses_)
+    for (auto use = of_class.begin(); use != of_class.end();) {
+      const Place place = (use++)->second;
+      if (place.tree == &tree->second) drop(place);
+    }
   trees_.erase(tree);
 }
 
@@ -170,7 +188,7 @@ void PrefixStore::clear() {
 
 PrefixStoreStats PrefixStore::stats() const {
   PrefixStoreStats now = counters_;
-  now.checkpoints = order_.size();
+  now.checkpoints = checkpoints();
   now.bytes = bytes_;
   return now;
 }

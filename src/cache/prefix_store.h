@@ -49,16 +49,16 @@ struct PrefixStoreStats {
 /// Snapshots of sequences in radix trees over token ids, so that a prompt that begins like an earlier one
 /// only computes what is new. Works for every kind of layer: a snapshot is used at its own length, or cut
 /// where all of its layers allow it. Bounded in bytes; when they are short, checkpoints go in the order of
-/// their class (CheckpointClass), the least recently used of a class first; kAgePerClass uses of other
-/// checkpoints make up for one class, so that what nobody asks for any more goes in the end. A hit leaves its
-/// snapshot in place. Used from one thread at a time.
+/// their class (CheckpointClass), the least recently used of a class first; as many uses as there are
+/// checkpoints, at least kLeastAgePerClass, make up for one class, so that what nobody asks for any more
+/// leaves room for those who talk now. A hit leaves its snapshot in place. Used from one thread at a time.
 class PrefixStore {
  public:
   /// Checkpoints on one path from the root; the first to be given up goes when there would be more.
   static constexpr std::size_t kMaxPerBranch = 32;
   /// Known tokens without a snapshot that make a branch point worth a checkpoint.
   static constexpr std::size_t kBranchGap = 256;
-  static constexpr std::uint64_t kAgePerClass = 4096;
+  static constexpr std::size_t kLeastAgePerClass = 64;
 
   /// capacity_bytes 0 keeps nothing.
   explicit PrefixStore(std::size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
@@ -87,17 +87,21 @@ class PrefixStore {
     PrefixTree* tree;
     PrefixNode* node;
   };
+  using Uses = std::map<std::uint64_t, Place>;  ///< by last_used
 
+  std::size_t checkpoints() const;
+  std::uint64_t rank(std::uint64_t last_used, CheckpointClass kind) const;
+  Uses& uses(CheckpointClass kind) { return uses_[static_cast<std::size_t>(kind)]; }
   void touch(PrefixTree& tree, PrefixNode& node, CheckpointClass kind);
   void hold(const SequenceCache& cache);
   void release(const SequenceCache& cache);
-  void drop(std::map<std::uint64_t, Place>::iterator victim);
+  void drop(const Place& victim);
   void limit_branch(const PrefixNode& newest);
   void remove_tree(std::map<PrefixKey, PrefixTree>::iterator tree);
 
   std::size_t capacity_bytes_;
   std::map<PrefixKey, PrefixTree> trees_;
-  std::map<std::uint64_t, Place> order_;  ///< by rank(): the first is the next to go
+  std::array<Uses, kCheckpointClasses> uses_;
   std::unordered_map<const Block*, std::size_t> holders_;
   CacheBytes bytes_;  ///< of the blocks in holders_
   std::uint64_t clock_ = 0;

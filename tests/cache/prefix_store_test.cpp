@@ -180,9 +180,24 @@ TEST_CASE("what nobody asks for any more goes even when its class would last") {
   store(prefixes, ids_from(0, 64), CheckpointClass::kSystem);
   store(prefixes, ids_from(1000, 64), CheckpointClass::kUser);
   const auto asked = joined(ids_from(1000, 64), {1});
-  for (std::uint64_t i = 0; i <= PrefixStore::kAgePerClass; ++i) CHECK(found_length(prefixes, asked) == 64);
+  for (std::size_t i = 0; i <= PrefixStore::kLeastAgePerClass; ++i)
+    CHECK(found_length(prefixes, asked) == 64);
   CHECK(prefixes.evict_one());
   CHECK(found_length(prefixes, asked) == 64);
+}
+
+TEST_CASE("who talks now finds the last turn in a store that is full of other systems") {
+  PrefixStore room(kPlenty);
+  store(room, ids_from(0, 64), CheckpointClass::kUser);
+  PrefixStore prefixes(30 * room.size_bytes());
+  for (TokenId chat = 0; chat < 150; ++chat) {
+    store(prefixes, ids_from(1000 * chat, 64), CheckpointClass::kSystem);
+    const auto turn = joined(ids_from(1000 * chat, 64), ids_from(1000 * chat + 500, 64));
+    store(prefixes, turn, CheckpointClass::kUser);
+    store(prefixes, joined(turn, ids_from(1000 * chat + 700, 64)), CheckpointClass::kEnd);
+    CAPTURE(chat);
+    CHECK(found_length(prefixes, joined(turn, ids_from(1000 * chat + 800, 70))) == 128);
+  }
 }
 
 TEST_CASE("the store keeps under its cap, counts shared blocks once and refuses what is too large alone") {
