@@ -80,8 +80,9 @@ void Scheduler::start_waiting() {
 }
 
 bool Scheduler::step() {
-  go_on_late();
-  std::vector<StepWork> works = plan_step();
+  const Sequence::Deadline until = Clock::now() + options_.mask_deadline;
+  go_on_late(until);
+  std::vector<StepWork> works = plan_step(until);
   if (works.empty()) return wait_for_late();
   const StepKind kind = kind_of(works);
   const auto begin = Clock::now();

@@ -102,10 +102,10 @@ class Scheduler {
   void take_state(Sequence& sequence);
 
   // scheduler_plan.cpp: one step
-  std::vector<StepWork> plan_step();
-  void go_on_late();
+  std::vector<StepWork> plan_step(Sequence::Deadline until);
+  void go_on_late(Sequence::Deadline until);
   bool wait_for_late();
-  void plan_generating(std::vector<StepWork>& works, std::vector<Sequence*> ranked);
+  void plan_generating(std::vector<StepWork>& works, std::vector<Sequence*> ranked, Sequence::Deadline until);
   void plan_prompts(std::vector<StepWork>& works, std::size_t budget);
   StepWork generating_work(Sequence& sequence, std::size_t depth, Sequence::Deadline until);
   std::optional<StepWork> prompt_work(Sequence& sequence, std::size_t most_rows) const;

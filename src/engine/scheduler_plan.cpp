@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "engine/scheduler.h"
+#include "engine/sequence_fault.h"
 
 namespace lanner::engine {
 namespace {
@@ -31,16 +32,10 @@ bool can_compute(const Sequence& sequence) {
 }  // namespace
 
 /// Lets those go on whose constraints were late and are no more.
-void Scheduler::go_on_late() {
-  const Sequence::Deadline until = Clock::now() + options_.mask_deadline;
+void Scheduler::go_on_late(Sequence::Deadline until) {
   for (const Owned& sequence : running_) {
-    try {
-      sequence->go_on(until);
-    } catch (const Error& error) {
-      fail(sequence->ticket(), {.error = error.kind(), .message = error.what()});
-    } catch (const std::exception& error) {
-      fail(sequence->ticket(), {.message = error.what()});
-    }
+    if (const auto fault = fault_of(*sequence, [&] { sequence->go_on(until); }))
+      fail(sequence->ticket(), {.error = fault->kind(), .message = fault->what()});
     deliver(*sequence);
   }
   remove_over(running_);
@@ -50,27 +45,27 @@ void Scheduler::go_on_late() {
 bool Scheduler::wait_for_late() {
   const auto late = std::ranges::find_if(running_, [](const Owned& one) { return one->is_late(); });
   if (late == running_.end()) return false;
-  constexpr std::chrono::milliseconds kAWhile(5);
+  constexpr std::chrono::milliseconds kAWhile(1);
   (*late)->wait_for_constraint(Clock::now() + kAWhile);
   return true;
 }
 
-std::vector<StepWork> Scheduler::plan_step() {
+std::vector<StepWork> Scheduler::plan_step(Sequence::Deadline until) {
   std::vector<Sequence*> ranked;
   for (const Owned& sequence : running_)
     if (can_compute(*sequence)) ranked.push_back(sequence.get());
   std::ranges::sort(ranked, [](const Sequence* a, const Sequence* b) { return is_more_urgent(*a, *b); });
   std::vector<StepWork> works;
-  plan_generating(works, std::move(ranked));
+  plan_generating(works, std::move(ranked), until);
   std::size_t rows = 0;
   for (const StepWork& work : works) rows += work.rows();
   plan_prompts(works, prompt_share(rows));
   return works;
 }
 
-void Scheduler::plan_generating(std::vector<StepWork>& works, std::vector<Sequence*> ranked) {
+void Scheduler::plan_generating(std::vector<StepWork>& works, std::vector<Sequence*> ranked,
+                                Sequence::Deadline until) {
   std::erase_if(ranked, [](const Sequence* sequence) { return !is_generating(*sequence); });
-  const Sequence::Deadline until = Clock::now() + options_.mask_deadline;
   std::size_t rows = 0;
   for (const Sequence* sequence : ranked) rows += sequence->pending();
   for (Sequence* sequence : ranked) {

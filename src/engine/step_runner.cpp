@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "engine/step_runner.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/device_choices.h"
 #include "engine/sampler.h"
+#include "engine/sequence_fault.h"
 #include "engine/token_logprobs.h"
-#include "io/message_text.h"
 
 namespace lanner::engine {
 namespace {
@@ -34,28 +33,10 @@ void use_logits(StepWork& work, std::size_t row, std::span<float> logits, Sequen
   sequence.decide(logits, until);
 }
 
-/// Factors that are finite may still be too large for what the model multiplies them with.
-Error broken_by(const AdapterSet& adapters) {
-  return {
-      ErrorKind::kInvalidArgument,
-      fmt::format("with the adapter {} the model produces numbers that are not finite; a smaller strength, "
-                  "or none of it, may help",
-                  io::in_quotes(adapters.name))};
-}
-
 /// Notes what goes wrong with one sequence alone.
 template <typename Use>
 void guarded(StepWork& work, Use&& use) {
-  try {
-    use();
-  } catch (const NotFinite& error) {
-    const AdapterSet* adapters = work.sequence->request().adapters.get();
-    work.error = adapters == nullptr ? Error(error) : broken_by(*adapters);
-  } catch (const Error& error) {
-    work.error = error;
-  } catch (const std::exception& error) {
-    work.error = Error(ErrorKind::kInternal, error.what());
-  }
+  if (auto fault = fault_of(*work.sequence, std::forward<Use>(use))) work.error = std::move(fault);
 }
 
 /// Those with the same adapters follow each other, so that these are added to all their rows at once.

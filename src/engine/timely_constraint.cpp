@@ -7,6 +7,7 @@ namespace lanner::engine {
 namespace {
 
 using text::grammar::GrammarLate;
+using text::grammar::GrammarLimit;
 using text::grammar::WorkDeadline;
 
 // After a mask that took so long the next is left to the worker at once, beside the forward.
@@ -96,7 +97,7 @@ void TimelyConstraint::ask(ConstraintQuestion question, Deadline until) {
 
 void TimelyConstraint::take_over(ConstraintQuestion& answered) {
   forced_ = std::move(answered.forced);
-  mask_ = std::move(answered.mask);
+  if (!answered.mask.empty()) mask_ = std::move(answered.mask);
   if (!answered.mask_seconds) return;
   has_mask_ = true;
   is_slow_ = *answered.mask_seconds > kSlowSeconds;
@@ -126,6 +127,7 @@ std::span<const std::uint64_t> TimelyConstraint::mask(std::size_t columns, Deadl
   if (!has_mask_) {
     mask_.resize(words_of(columns));
     ask({.constraint = constraint_, .mask = std::move(mask_)}, until);
+    catch_up(until);
   }
   return is_late() ? std::span<const std::uint64_t>() : std::span(mask_);
 }
@@ -137,6 +139,8 @@ std::size_t TimelyConstraint::count_allowed(std::span<const TokenId> guesses, De
     while (allowed < guesses.size() && constraint_->accept(guesses[allowed], until)) ++allowed;
   } catch (const GrammarLate&) {
     // What is known suffices: guesses change no result.
+  } catch (const GrammarLimit&) {
+    // The same; who must follow them meets the limit.
   }
   constraint_->rollback(allowed);
   return allowed;

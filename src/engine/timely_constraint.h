@@ -73,8 +73,7 @@ class TimelyConstraint {
   /// Waits while it is late; false when it still is at `until`.
   bool wait(Deadline until) const { return !is_late() || worker_.wait(*question_, until); }
   /// Takes over what the worker found; false when the constraint is still late at `until`. Throws what went
-  /// wrong with the question. The other members but can_end() and count_allowed() are for when it is not
-  /// late.
+  /// wrong with the question. The other members but count_allowed() are for when it is not late.
   bool catch_up(Deadline until);
   /// Takes a token and finds what may follow it. Throws Error kInternal when the token is not allowed.
   void accept(TokenId token, Deadline until);

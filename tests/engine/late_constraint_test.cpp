@@ -42,13 +42,15 @@ void check_same(const Collected& got, const Collected& want) {
     CHECK(got.choices[i].tokens == want.choices[i].tokens);
     CHECK(got.choices[i].end->reason == want.choices[i].end->reason);
     CHECK(got.choices[i].content() == want.choices[i].content());
-    CHECK(got.choices[i].logprobs.size() == want.choices[i].logprobs.size());
+    REQUIRE(got.choices[i].logprobs.size() == want.choices[i].logprobs.size());
+    for (std::size_t t = 0; t < want.choices[i].logprobs.size(); ++t)
+      CHECK(got.choices[i].logprobs[t].token.logprob == want.choices[i].logprobs[t].token.logprob);
   }
 }
 
 }  // namespace
 
-TEST_CASE("h.1: a row whose mask is late skips steps that others go on with, and says the same later") {
+TEST_CASE("a row whose mask is late skips steps that others go on with, and says the same later") {
   for (const char* name : kTaleNames) {
     CAPTURE(name);
     const auto model = tale(name);
@@ -78,7 +80,7 @@ TEST_CASE("h.1: a row whose mask is late skips steps that others go on with, and
   }
 }
 
-TEST_CASE("h.1: late or not, alone or with guesses and likelihoods, a constrained answer is the same") {
+TEST_CASE("late or not, alone or with guesses and likelihoods, a constrained answer is the same") {
   for (const char* name : kTaleNames) {
     const auto model = tale(name);
     Engine engine(model, {.threads = 2});
@@ -103,7 +105,7 @@ TEST_CASE("h.1: late or not, alone or with guesses and likelihoods, a constraine
   }
 }
 
-TEST_CASE("h.1: a request whose constraint is late can be cancelled, and an engine closed") {
+TEST_CASE("a request whose constraint is late can be cancelled") {
   const auto model = tale(kTaleNames[0]);
   Engine engine(model, {});
   Request request = ask(*model, "The fox", 24);
@@ -113,11 +115,26 @@ TEST_CASE("h.1: a request whose constraint is late can be cancelled, and an engi
   while (engine.stats().put_off == 0) std::this_thread::yield();
   waiting.cancel();
   CHECK(collect(std::move(waiting)).end().reason == FinishReason::kCancelled);
-  RequestHandle closed = engine.require(request);
-  gate->open();
 }
 
-TEST_CASE("h.1: what goes wrong with a late constraint fails its request alone") {
+TEST_CASE("an engine closes while a constraint is late") {
+  const auto model = tale(kTaleNames[0]);
+  const auto gate = std::make_shared<Gate>();
+  std::jthread opens_later;
+  {
+    Engine engine(model, {});
+    Request request = ask(*model, "The fox", 24);
+    request.constraint = late(constraints_of(*model).front(), 100, gate);
+    RequestHandle closed = engine.require(request);
+    while (engine.stats().put_off == 0) std::this_thread::yield();
+    opens_later = std::jthread([gate] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      gate->open();
+    });
+  }
+}
+
+TEST_CASE("what goes wrong with a late constraint fails its request alone") {
   class Failing final : public TokenConstraint {
    public:
     void fill_mask(std::span<std::uint64_t> /*mask*/, Deadline until) override {
@@ -138,6 +155,39 @@ TEST_CASE("h.1: what goes wrong with a late constraint fails its request alone")
   CHECK(got.failure->message == "too much work");
   CHECK(got.failure->error == ErrorKind::kUnsupported);
   CHECK(!collect(engine.require(ask(*model, "The fox", 4))).failure);
+}
+
+TEST_CASE("a grammar that meets its limit among guesses ends no request") {
+  class Limited final : public TokenConstraint {
+   public:
+    void fill_mask(std::span<std::uint64_t> mask, Deadline /*until*/) override {
+      std::ranges::fill(mask, ~std::uint64_t{0});
+      taken_ = 0;
+    }
+    bool can_end() const override { return true; }
+    bool accept(TokenId /*token*/, Deadline /*until*/) override {
+      if (taken_ == 2) throw text::grammar::GrammarLimit("too much work");
+      ++taken_;
+      return true;
+    }
+    void rollback(std::size_t tokens) override { taken_ -= tokens; }
+    std::vector<TokenId> forced(Deadline /*until*/) override { return {}; }
+
+   private:
+    std::size_t taken_ = 0;
+  };
+  const auto model = tale(kTaleNames[0]);
+  Engine engine(model, {});
+  Request request = ask(*model, "The fox and the fox and the fox and the fox", 24);
+  request.draft_tokens = 5;
+  request.draft_rule = DraftRule::kFixed;
+  request.constraint = [] { return std::make_unique<Limited>(); };
+  RequestHandle neighbour = engine.require(ask(*model, "The hen", 24));
+  const Collected got = collect(engine.require(request));
+  CHECK(engine.stats().drafted[2] == 0);
+  CHECK(engine.stats().drafted[1] > 0);
+  CHECK_MESSAGE(!got.failure, got.failure->message);
+  CHECK(!collect(std::move(neighbour)).failure);
 }
 
 }  // namespace lanner::engine

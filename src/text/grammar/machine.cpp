@@ -15,6 +15,9 @@ constexpr std::size_t kMaxMasks = 256;
 /// What a machine may remember.
 constexpr std::size_t kMaxMachineBytes = std::size_t{256} << 20;
 
+/// Between two looks at a machine that another thread uses.
+constexpr std::chrono::microseconds kAMoment(50);
+
 }  // namespace
 
 Machine::Machine(std::shared_ptr<const Program> program, std::shared_ptr<const GrammarVocabulary> vocabulary)
@@ -30,7 +33,7 @@ std::unique_lock<std::mutex> Machine::lock(const WorkDeadline& until) {
   std::unique_lock lock(mutex_, std::defer_lock);
   while (!lock.try_lock()) {
     if (std::chrono::steady_clock::now() >= *until) throw GrammarLate();
-    std::this_thread::yield();
+    std::this_thread::sleep_for(kAMoment);
   }
   return lock;
 }
