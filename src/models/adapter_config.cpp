@@ -174,23 +174,15 @@ void AdapterConfig::read_optiq(const std::string& text, const std::string& sourc
 }
 
 float AdapterConfig::scale(const std::string& module, std::size_t rank) const {
+  if (rule_ == Rule::kScale) return static_cast<float>(strength_);
   const auto r = static_cast<double>(rank);
   const std::optional<double> own = ranks_.find(module);
-  if (own && *own != r)
-    throw Error(ErrorKind::kCorrupt, fmt::format("{}: rank_pattern gives {} the rank {}, its factors have {}",
-                                                 source_, io::in_quotes(module), *own, rank));
-  if (!own && rank_ && static_cast<double>(*rank_) != r)
+  if (const std::optional<double> said = own ? own : std::optional<double>(rank_); said && *said != r)
     throw Error(ErrorKind::kCorrupt, fmt::format("{}: {} is {}, expected {} as the factors of {} have",
-                                                 source_, rank_field_, *rank_, rank, io::in_quotes(module)));
+                                                 source_, own ? "a rank in rank_pattern" : rank_field_, *said,
+                                                 rank, io::in_quotes(module)));
   const double strength = alphas_.find(module).value_or(strength_);
-  switch (rule_) {
-    case Rule::kScale:
-      return static_cast<float>(strength);
-    case Rule::kAlphaOverRank:
-      return static_cast<float>(strength / r);
-    default:
-      return static_cast<float>(strength / std::sqrt(r));
-  }
+  return static_cast<float>(strength / (rule_ == Rule::kAlphaOverRank ? r : std::sqrt(r)));
 }
 
 }  // namespace lanner::models

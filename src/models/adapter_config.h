@@ -40,7 +40,7 @@ class AdapterConfig {
 
   /// What b a is multiplied by. PEFT: alpha / rank, or alpha / sqrt(rank) with use_rslora; mlx-lm: scale.
   /// `module`: as AdapterTensorName has it. Throws Error kCorrupt when the file's factors have another rank
-  /// than the config says.
+  /// than a config says that divides by it.
   float scale(const std::string& module, std::size_t rank) const;
 
  private:

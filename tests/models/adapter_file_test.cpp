@@ -122,6 +122,7 @@ TEST_CASE("rank 8 and alpha 16 are a scale of 2, and an MLX file's scale is take
   };
   CHECK(mlx_scale({{"rank", 8}, {"scale", 16.0}}) == 16.0F);
   CHECK(mlx_scale({{"rank", 8}}) == 20.0F);
+  CHECK(mlx_scale({{"rank", 16}, {"scale", 16.0}}) == 16.0F);  // another rank than the factors'
   CHECK(mlx_scale({{"rank", 8}, {"scale", 4.0}, {"rs_lora", true}}) == doctest::Approx(4 / std::sqrt(8.0)));
   const Folder optiq(mlx, {{"peft_type", "LORA"}, {"lora_alpha", 3}}, "adapters.safetensors");
   optiq.place.write("optiq_lora_config.json", R"({"rs_lora": false, "lora_parameters": {"scale": 5.5}})");
@@ -162,7 +163,8 @@ TEST_CASE("patterns give single modules other ranks and alphas, the first that f
   CHECK(factors(adapter, "layers.1.self_attn.q_proj").scale == 5.0F);
   CHECK(factors(adapter, "layers.1.mlp.up_proj").scale == 2.0F);
   config["rank_pattern"]["up_proj"] = 8;
-  CHECK(contains(Folder(tensors, config).error(ErrorKind::kCorrupt), "the rank 8, its factors have 2"));
+  CHECK(contains(Folder(tensors, config).error(ErrorKind::kCorrupt),
+                 "a rank in rank_pattern is 8, expected 2"));
   config["rank_pattern"] = {{"(a+)+", 8}};
   CHECK(contains(Folder(tensors, config).error(ErrorKind::kUnsupported), "rank_pattern"));
   config["rank_pattern"] = {{"up_proj(", 8}};
@@ -276,7 +278,7 @@ TEST_CASE("ranks and strengths of a config are refused with file, field, found a
   };
   for (const json& rank : {json(0), json(-2), json("2"), json(1e300)})
     CHECK(contains(mlx_message({{"rank", rank}}), "adapter_config.json: lora_parameters.rank is "));
-  CHECK(contains(mlx_message({{"rank", 3}}), "lora_parameters.rank is 3, expected 2"));
+  CHECK(contains(mlx_message({{"rank", 3}, {"rs_lora", true}}), "lora_parameters.rank is 3, expected 2"));
   for (const json& scale : {json("4"), json(1e300), json(true), json::array()})
     CHECK(contains(mlx_message({{"scale", scale}}), "adapter_config.json: lora_parameters.scale is "));
   CHECK(contains(mlx_message(4), "lora_parameters is 4 (number), expected an object"));
