@@ -37,21 +37,18 @@ std::byte* HugeHeap::allocate(std::size_t size_bytes) {
   if (found == free_.end() && (grow(std::max(size, kRegion)) || grow(size)))
     found = std::ranges::find_if(free_, fits);
   if (found == free_.end()) return nullptr;
-  idle_bytes_ -= std::min(idle_bytes_, size);
   const auto [data, available] = *found;
-  auto node = free_.extract(found);
-  if (available > size) {
-    node.key() = data + size;
-    node.mapped() = available - size;
-    free_.insert(std::move(node));
-  }
+  if (available > size) free_.emplace_hint(std::next(found), data + size, available - size);
+  found->second = size;
+  taken_.insert(free_.extract(found));
+  idle_bytes_ -= std::min(idle_bytes_, size);
   return data;
 }
 
 void HugeHeap::release(std::byte* data, std::size_t size_bytes) noexcept {
   const std::lock_guard lock(mutex_);
   const std::size_t size = round_up(size_bytes, kGrain);
-  const auto free = insert(data, size);
+  const auto free = join(free_.insert(taken_.extract(data)).position);
   if (idle_bytes_ + size <= kept_bytes_)
     idle_bytes_ += size;
   else
@@ -66,21 +63,21 @@ bool HugeHeap::grow(std::size_t size_bytes) {
   if (taken == MAP_FAILED) return false;
   ::madvise(taken, size, MADV_HUGEPAGE);
   const auto begin = reinterpret_cast<std::uintptr_t>(taken);
-  insert(static_cast<std::byte*>(taken) + (round_up(begin, kHugePage) - begin), size - kHugePage);
+  std::byte* const first = static_cast<std::byte*>(taken) + (round_up(begin, kHugePage) - begin);
+  join(free_.emplace(first, size - kHugePage).first);
   return true;
 }
 
-/// Adds a free range, as one with those that it touches.
-std::map<std::byte*, std::size_t>::iterator HugeHeap::insert(std::byte* data, std::size_t size_bytes) {
-  auto place = free_.emplace(data, size_bytes).first;
-  const auto join = [&](auto left, auto right) {
+/// Makes a free range one with those that it touches.
+HugeHeap::Ranges::iterator HugeHeap::join(Ranges::iterator place) {
+  const auto joined = [&](auto left, auto right) {
     if (left->first + left->second != right->first) return left == place ? left : right;
     left->second += right->second;
     free_.erase(right);
     return left;
   };
-  if (const auto next = std::next(place); next != free_.end()) place = join(place, next);
-  if (place != free_.begin()) place = join(std::prev(place), place);
+  if (const auto next = std::next(place); next != free_.end()) place = joined(place, next);
+  if (place != free_.begin()) place = joined(std::prev(place), place);
   return place;
 }
 
