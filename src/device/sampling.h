@@ -54,7 +54,7 @@ struct SampledTop {
 /// Log-probabilities are over all edited logits.
 struct SampleResult {
   TokenId id = 0;
-  bool not_a_number = false;  ///< a logit is none
+  bool not_a_number = false;  ///< a logit is none, or +infinity
   bool none_left = false;     ///< every token is banned
   float logprob = 0;
   std::vector<SampledTop> top = {};  ///< likeliest first, ties by id

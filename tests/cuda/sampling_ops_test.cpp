@@ -201,17 +201,20 @@ TEST_CASE("cuda: tokens and likelihoods are those of the host's sampler, whateve
   CHECK(compared > 800);
 }
 
-TEST_CASE("cuda: a logit that is not a number is told of, wherever it is") {
+TEST_CASE("cuda: a logit that is not a number or infinite is told of, wherever it is") {
   DevicePair pair;
   const auto logits = pair.twin({2, 5000}, 1);
-  logits.host.row(1)[4999] = std::numeric_limits<float>::quiet_NaN();
-  pair.upload(logits);
-  const std::vector<device::SampleJob> jobs = {{.row = 0, .vocabulary = 5000},
-                                               {.row = 1, .vocabulary = 4000}};
-  std::vector<device::SampleResult> results(2);
-  pair.cuda().sample(pair.stream(), results, logits.cuda, jobs);
-  CHECK(!results[0].not_a_number);
-  CHECK(results[1].not_a_number);
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    CAPTURE(bad);
+    logits.host.row(1)[4999] = bad;
+    pair.upload(logits);
+    const std::vector<device::SampleJob> jobs = {{.row = 0, .vocabulary = 5000},
+                                                 {.row = 1, .vocabulary = 4000}};
+    std::vector<device::SampleResult> results(2);
+    pair.cuda().sample(pair.stream(), results, logits.cuda, jobs);
+    CHECK(!results[0].not_a_number);
+    CHECK(results[1].not_a_number);
+  }
 }
 
 }  // namespace lanner::test

@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kSampleThreads) edit_kernel(SampleCudaArgs arg
   bool bad = false;
   for (std::uint32_t id = begin + threadIdx.x; id < end; id += kSampleThreads) {
     const float logit = row.logits[id];
-    bad = bad || isnan(logit);
+    bad = bad || !(logit < INFINITY);
     part[id - begin] = id < row.vocabulary ? logit : -INFINITY;
   }
   __syncthreads();
