@@ -11,6 +11,7 @@
 #include "cli/cli11_app.h"
 #include "cli/console.h"
 #include "cli/model_arguments.h"
+#include "server/response_store.h"
 
 namespace lanner::cli {
 
@@ -46,7 +47,7 @@ struct ServeOptions {
   std::size_t cache_mib = 0;  ///< 0 = what the machine has left
   std::size_t itl_budget_ms = 50;
   std::string admission = "headroom";
-  std::size_t response_store_mib = 32;
+  std::size_t response_store_mib = server::ResponseStore::kMostBytes >> 20;
   std::size_t max_tokens = 65536;
   std::size_t draft_tokens = 0;
   std::string embeddings = {};  ///< empty = as the checkpoint says

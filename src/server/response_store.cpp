@@ -38,10 +38,12 @@ void ResponseStore::put(const std::string& id, const Stored& stored) {
   const std::size_t bytes = bytes_of(id.size(), text_size);
   const std::lock_guard lock(mutex_);
   if (const auto found = by_id_.find(id); found != by_id_.end()) remove(found->second);
-  while (!entries_.empty() && is_over(entries_.back())) remove(std::prev(entries_.end()));
+  const auto now = clock_();
+  for (auto entry = entries_.begin(); entry != entries_.end();)
+    if (const auto checked = entry++; is_over(*checked, now)) remove(checked);
   if (bytes > most_bytes_) return;
   while (bytes_ + bytes > most_bytes_) remove(std::prev(entries_.end()));
-  Entry entry{.id = id, .response_size = stored.response.size(), .made = clock_()};
+  Entry entry{.id = id, .response_size = stored.response.size(), .made = now};
   entry.text.reserve(text_size);
   entry.text.append(stored.response).append(stored.messages);
   entries_.push_front(std::move(entry));
@@ -53,7 +55,7 @@ std::optional<ResponseStore::Stored> ResponseStore::get(const std::string& id) {
   const std::lock_guard lock(mutex_);
   const auto found = by_id_.find(id);
   if (found == by_id_.end()) return std::nullopt;
-  if (is_over(*found->second)) {
+  if (is_over(*found->second, clock_())) {
     remove(found->second);
     return std::nullopt;
   }

@@ -18,7 +18,8 @@ namespace lanner::server {
 /// any thread.
 class ResponseStore {
  public:
-  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+  using Time = std::chrono::steady_clock::time_point;
+  using Clock = std::function<Time()>;
   static constexpr std::chrono::hours kLifetime{1};
   static constexpr std::size_t kMostBytes = std::size_t{32} << 20;
 
@@ -42,12 +43,12 @@ class ResponseStore {
     std::string id;
     std::string text = {};  ///< the response, then the messages
     std::size_t response_size = 0;
-    std::chrono::steady_clock::time_point made;
+    Time made;
   };
   using Entries = std::list<Entry>;
 
   static std::size_t bytes_of(std::size_t id_size, std::size_t text_size);
-  bool is_over(const Entry& entry) const { return clock_() - entry.made > kLifetime; }
+  static bool is_over(const Entry& entry, Time now) { return now - entry.made > kLifetime; }
   void remove(Entries::iterator entry);
 
   const std::size_t most_bytes_;
