@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <utility>
@@ -28,14 +29,24 @@ TEST_CASE("MappedFile shows a file's bytes, also after a move and with every acc
   for (Access access : {Access::kNormal, Access::kSequential, Access::kRandom, Access::kSoon})
     moved.advise(access);
   CHECK(holds(moved, "hello"));
-  moved.populate(moved.bytes());
-  moved.release(moved.bytes());
-  CHECK(holds(moved, "hello"));
   CHECK(moved.bytes().data() == address);
   MappedFile other(folder.write("b.bin", "world!"));
   other = std::move(moved);
   CHECK(holds(other, "hello"));
   CHECK(other.path().filename() == "a.bin");
+}
+
+TEST_CASE("MappedFile shows the same bytes after pages are asked for and given back") {
+  std::string text(3 * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + 5, '\0');
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i % 251);
+  const TemporaryFolder folder;
+  const MappedFile file(folder.write("pages.bin", text));
+  for (const auto part : {file.bytes(), file.bytes().subspan(7)}) {
+    file.populate(part);
+    CHECK(holds(file, text));
+    file.release(part);
+    CHECK(holds(file, text));
+  }
 }
 
 TEST_CASE("MappedFile refuses what is not a readable non-empty file") {
