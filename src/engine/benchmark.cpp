@@ -41,10 +41,10 @@ std::vector<TokenId> Benchmark::random_tokens(std::size_t count) {
   return ids;
 }
 
-std::vector<std::int32_t> Benchmark::wanted_rows(std::size_t count, bool ends_prompt) const {
+std::vector<std::int32_t> Benchmark::wanted_rows(std::size_t count, std::size_t rest) const {
   const auto last = static_cast<std::int32_t>(count) - 1;
   if (options_.prompt_rows == PromptRows::kLast)
-    return ends_prompt ? std::vector{last} : std::vector<std::int32_t>();
+    return rest == 0 ? std::vector{last} : std::vector<std::int32_t>();
   std::vector<std::int32_t> rows(count);
   std::iota(rows.begin(), rows.end(), 0);
   return rows;
@@ -67,15 +67,15 @@ void Benchmark::feed_prompt(std::vector<cache::SequenceCache>& caches, std::size
     for (std::size_t begin = 0; begin < tokens; begin += options_.chunk) {
       arena_.reset();
       const std::size_t count = std::min(options_.chunk, tokens - begin);
-      const bool ends = begin + count == tokens;
-      const std::vector<std::int32_t> wanted = wanted_rows(count, ends);
+      const std::size_t rest = tokens - begin - count;
+      const std::vector<std::int32_t> wanted = wanted_rows(count, rest);
       const layers::Group group{.cache = &cache,
                                 .phase = layers::Phase::kPrompt,
                                 .ids = std::span(ids).subspan(begin, count),
                                 .wanted = wanted};
       layers::Step step(model_.ops(), stream_, arena_, {&group, 1});
       const Tensor hidden = model_.model().forward(step);
-      if (!ends) continue;
+      if (rest != 0) continue;
       const auto rows = static_cast<std::int64_t>(wanted.size());
       TokenId chosen = 0;
       model_.ops().argmax(stream_, {&chosen, 1}, model_.model().logits(step, hidden.slice(rows - 1, rows)));
@@ -115,10 +115,10 @@ ForwardWork Benchmark::work(const BenchmarkTest& test) const {
   ForwardWork total;
   for (std::size_t begin = 0; begin < test.prompt; begin += options_.chunk) {
     const std::size_t count = std::min(options_.chunk, test.prompt - begin);
-    const bool ends = begin + count == test.prompt;
+    const std::size_t rest = test.prompt - begin - count;
     const ForwardWork piece = forward_work(model, {.rows = count,
-                                                   .wanted = wanted_rows(count, ends).size(),
-                                                   .scored = ends ? 1U : 0U,
+                                                   .wanted = wanted_rows(count, rest).size(),
+                                                   .scored = rest == 0 ? 1U : 0U,
                                                    .depth = test.depth + begin,
                                                    .kv_element = element});
     for (std::size_t i = 0; i < test.sequences; ++i) total += piece;

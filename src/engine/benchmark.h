@@ -64,8 +64,8 @@ class Benchmark {
   void feed_prompt(std::vector<cache::SequenceCache>& caches, std::size_t tokens);
   void decode(std::vector<cache::SequenceCache>& caches);
   std::vector<TokenId> random_tokens(std::size_t count);
-  /// Wanted rows of a prompt's piece of `count` rows, ascending.
-  std::vector<std::int32_t> wanted_rows(std::size_t count, bool ends_prompt) const;
+  /// Wanted rows of a prompt's piece of `count` rows that `rest` rows follow, ascending.
+  std::vector<std::int32_t> wanted_rows(std::size_t count, std::size_t rest) const;
 
   const LoadedModel& model_;
   device::Stream& stream_;

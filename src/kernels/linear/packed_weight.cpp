@@ -125,8 +125,9 @@ void pack_table(std::byte* to, const void* table, std::size_t first_row, std::si
 /// 5: 16 GB/s on two cores in place of 7.
 class NextTile {
  public:
-  NextTile(const std::uint8_t* source, std::size_t tile_bytes, bool is_last)
-      : ahead_(source + (is_last ? 0 : tile_bytes)) {}
+  /// `rows`: of the weight, from this tile's first on.
+  NextTile(const std::uint8_t* source, std::size_t tile_bytes, std::size_t rows)
+      : ahead_(source + (rows < 2 * kPackedTileRows ? 0 : tile_bytes)) {}
   void fetch(std::size_t size_bytes) {
     for (std::size_t line = 0; line < size_bytes; line += 64) __builtin_prefetch(ahead_ + line);
     ahead_ += size_bytes;
@@ -154,7 +155,7 @@ void pack_tile(std::byte* tile, const WeightView& w, std::size_t first_row, std:
   // 32 codes are `bits` whole words, so a unit and a row begin on a byte.
   const std::size_t row_bytes = w.columns * bits / 8;
   const std::uint8_t* source = static_cast<const std::uint8_t*>(w.data) + first_row * row_bytes;
-  NextTile next(source, outputs * row_bytes, first_row + 2 * kPackedTileRows > w.rows);
+  NextTile next(source, outputs * row_bytes, w.rows - first_row);
   for (std::size_t g = 0; g < groups; ++g) {
     next.fetch(outputs * group * bits / 8);
     for (const void* table : {w.scales, w.biases}) {
@@ -180,7 +181,7 @@ void pack_fp4_tile(std::byte* tile, const WeightView& w, std::size_t first_row, 
                              g);
   const std::size_t row_bytes = w.columns / 2;
   const std::uint8_t* source = static_cast<const std::uint8_t*>(w.data) + first_row * row_bytes;
-  NextTile next(source, outputs * row_bytes, first_row + 2 * kPackedTileRows > w.rows);
+  NextTile next(source, outputs * row_bytes, w.rows - first_row);
   auto* vectors = reinterpret_cast<std::uint8_t*>(tile + view.codes_offset());
   std::size_t column = 0;
   for (; column + kPackedUnitColumns <= w.columns; column += kPackedUnitColumns) {
