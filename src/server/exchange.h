@@ -52,7 +52,7 @@ class HttpHandler {
   virtual std::optional<HttpResponse> refuse_by_header(const HttpRequest& header) = 0;
   /// Must respond in time, also by throwing.
   virtual void handle(std::shared_ptr<Exchange> exchange) = 0;
-  /// The response to a request that is no HTTP, or exceeds a limit: `status` 400, 408, 413, 431.
+  /// The response to a request that is no HTTP, or exceeds a limit: `status` 400, 408, 413, 417, 431.
   virtual HttpResponse malformed(int status, const HttpRequest& known, const std::string& why) = 0;
   /// Adds the header fields that every response has.
   virtual void decorate(const HttpRequest& request, HttpResponse& response) = 0;

@@ -16,8 +16,8 @@ struct KvPlacesCuda {
   KvPlaceCuda value;
 };
 
-/// Projections of rows on their way to attention: RMS norm per head, rotation, and keys and values into their
-/// cache. To the same bits as rms_norm_cuda(), rope_cuda() and write_kv_cuda() one after the other.
+/// Projections of rows on their way to attention: RMS norm per head as rms_norm_cuda() and rotation as
+/// RopeFn, then keys and values into their cache as write_kv_cuda(); the first and the last to the same bits.
 struct AttentionHeadsCudaArgs {
   const float* q = nullptr;             ///< row r, head h at r * q_row + h * q_head
   const float* k = nullptr;             ///< [rows, kv_heads, head_dim]; nullptr: queries only
