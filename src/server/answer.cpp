@@ -36,6 +36,13 @@ std::size_t AnswerChoice::complete_calls() const {
   return static_cast<std::size_t>(std::ranges::count_if(calls, &AnswerCall::complete));
 }
 
+std::vector<const AnswerCall*> AnswerChoice::shown_calls() const {
+  std::vector<const AnswerCall*> shown;
+  for (const AnswerCall& call : calls)
+    if (!call.withdrawn) shown.push_back(&call);
+  return shown;
+}
+
 const char* AnswerChoice::finish_reason() const {
   if (end->reason == engine::FinishReason::kLength) return "length";
   return complete_calls() > 0 ? "tool_calls" : "stop";
@@ -78,13 +85,18 @@ void Answer::add_text(AnswerChoice& choice, std::size_t index, const text::Outpu
       if (!choice.calls.empty()) choice.calls.back().complete = true;
       break;
     case Kind::kToolBroken:
-      // A stream has shown the call, and what was sent stays sent.
-      if (facts_.delivery == Delivery::kStream) break;
-      if (!choice.blocks.empty() && choice.blocks.back().kind == AnswerBlock::Kind::kCall)
-        choice.blocks.pop_back();
-      add_content(choice, event.text);
+      withdraw_call(choice, event.text);
       break;
   }
+}
+
+/// A stream has shown the call, and what was sent stays sent.
+void Answer::withdraw_call(AnswerChoice& choice, const std::string& markup) {
+  if (facts_.delivery == Delivery::kStream) return;
+  if (!choice.calls.empty()) choice.calls.back().withdrawn = true;
+  if (!choice.blocks.empty() && choice.blocks.back().kind == AnswerBlock::Kind::kCall)
+    choice.blocks.pop_back();
+  add_content(choice, markup);
 }
 
 void Answer::add_content(AnswerChoice& choice, const std::string& text) {
@@ -106,7 +118,9 @@ void Answer::add(const engine::Event& event, std::size_t prompt) {
     for (const text::OutputEvent& part : token->text) add_text(choice, token->choice, part);
   } else if (const auto* end = std::get_if<engine::ChoiceEnd>(&event)) {
     AnswerChoice& choice = at(end->choice);
-    for (const text::OutputEvent& part : end->text) add_text(choice, end->choice, part);
+    const bool is_cut = end->reason == engine::FinishReason::kLength;
+    for (const text::OutputEvent& part : end->text)
+      if (!is_cut || part.kind != text::OutputEvent::Kind::kToolBroken) add_text(choice, end->choice, part);
     choice.end = *end;
     if (facts_.include_stop && end->stop_string) add_content(choice, *end->stop_string);
     close_block(choice);

@@ -4,6 +4,7 @@
 #include "server/adapter_fields.h"
 #include "server/base64.h"
 #include "server/embedding_request.h"
+#include "server/generation_plan.h"
 #include "server/problem.h"
 #include "server/prompt.h"
 #include "server/prompt_session.h"
@@ -66,9 +67,8 @@ HttpResponse response_of(const PromptSession::Results& results, const EmbeddingF
 
 }  // namespace
 
-void embeddings(const Service::Call& call) {
-  const EmbeddingRequest embedding =
-      read_embedding_request(parse_body(call.request().body), call.served->rules);
+Reply embeddings(const Service::Call& call, const Json& body) {
+  const EmbeddingRequest embedding = read_embedding_request(body, call.served->rules);
   EmbeddingFacts facts{
       .model = call.served->rules.model, .encoding = embedding.encoding, .dimensions = embedding.dimensions};
   std::vector<engine::Request> requests;
@@ -77,15 +77,19 @@ void embeddings(const Service::Call& call) {
     request.prompt = input_tokens(call, input, embedding.long_inputs);
     facts.prompt_tokens += request.prompt.size();
     check_length(request.prompt.size(), requests.size(), call);
+    limit_time(call, request);
     count_adapters(*call.metrics, request);
     requests.push_back(std::move(request));
   }
-  PromptSession::start({call.exchange, call.served, call.metrics, call.live},
-                       {.requests = std::move(requests),
-                        .field = "input",
-                        .complete = [facts, exchange = call.exchange](const PromptSession::Results& results) {
-                          exchange->respond(response_of(results, facts));
-                        }});
+  return [call, facts, requests = std::move(requests)] {
+    PromptSession::start(
+        {call.exchange, call.served, call.metrics, call.live},
+        {.requests = requests,
+         .field = "input",
+         .complete = [facts, exchange = call.exchange](const PromptSession::Results& results) {
+           exchange->respond(response_of(results, facts));
+         }});
+  };
 }
 
 }  // namespace lanner::server

@@ -32,10 +32,7 @@ Problem refusal_problem(const engine::Refusal& refusal, std::string_view prompt_
 Problem failure_problem(const engine::Failure& failure, std::string_view request_id) {
   switch (failure.kind) {
     case engine::FailureKind::kDeadline:
-      return {.status = 504,
-              .type = "timeout_error",
-              .code = "deadline_exceeded",
-              .message = "the request took longer than it was given"};
+      return deadline_problem();
     case engine::FailureKind::kQueueTimeout:
       return {.status = 503,
               .type = "unavailable_error",
@@ -48,6 +45,13 @@ Problem failure_problem(const engine::Failure& failure, std::string_view request
       break;
   }
   return problem_of(Error(failure.error, failure.message), request_id);
+}
+
+Problem deadline_problem() {
+  return {.status = 504,
+          .type = "timeout_error",
+          .code = "deadline_exceeded",
+          .message = "the request took longer than it was given"};
 }
 
 Problem cancelled_problem() {

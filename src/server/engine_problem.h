@@ -14,6 +14,7 @@ Problem refusal_problem(const engine::Refusal& refusal, std::string_view prompt_
 /// What a request that failed in the engine is answered.
 Problem failure_problem(const engine::Failure& failure, std::string_view request_id);
 /// What a request that somebody cancelled is answered.
+Problem deadline_problem();
 Problem cancelled_problem();
 
 }  // namespace lanner::server

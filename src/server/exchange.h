@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,6 +18,8 @@ class Exchange {
   virtual ~Exchange() = default;
 
   virtual const HttpRequest& request() const = 0;
+  /// The same for who may need it longer than the response takes.
+  virtual std::shared_ptr<const HttpRequest> request_kept() const = 0;
   /// The whole response. Call this or start_stream(), once.
   virtual void respond(HttpResponse response) = 0;
   /// The beginning of a response whose body comes by send(); it leaves with the first of the body.
@@ -32,6 +35,8 @@ class Exchange {
   /// Called whenever nothing was sent for the server's ping interval; what it returns is sent. It may have
   /// started the stream.
   virtual void on_silence(std::function<std::string()> note) = 0;
+  /// Called at `when`, unless the response has begun; its owner may be gone by then. Replaces the one before.
+  virtual void on_deadline(std::chrono::steady_clock::time_point when, std::function<void()> callback) = 0;
   /// Runs `work` on the strand. From any thread.
   virtual void post(std::function<void()> work) = 0;
 };

@@ -18,7 +18,6 @@ constexpr std::int64_t kMostChoices = 16;
 constexpr std::size_t kMostStops = 16;
 constexpr std::int64_t kMostTokensAsked = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kDeepestDraft = 16;
-constexpr std::int64_t kLongestTimeoutMs = std::int64_t{1000} * 3600 * 24 * 30;
 
 void read_stream(const JsonFields& fields, GenerationFields& generation) {
   generation.delivery = fields.flag("stream") ? Delivery::kStream : Delivery::kWhole;
@@ -60,6 +59,13 @@ void accept_ignored(const JsonFields& fields) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> read_top_logprobs(const JsonFields& fields) {
+  const Json* value = fields.find("top_logprobs");
+  if (value != nullptr && *value == -1) return std::nullopt;
+  const auto top = fields.integer("top_logprobs", {0, 20});
+  return top ? std::optional(static_cast<std::size_t>(*top)) : std::nullopt;
+}
 
 void read_service(const JsonFields& fields, const RequestRules& rules, engine::Request& request) {
   if (const auto priority = fields.integer("priority", {-100, 100}))

@@ -34,6 +34,12 @@ struct GenerationFields {
 /// fields too. Throws RequestError.
 GenerationFields read_generation(const JsonFields& fields, const RequestRules& rules);
 
+/// top_logprobs, which some clients set to -1 when they want none.
+std::optional<std::size_t> read_top_logprobs(const JsonFields& fields);
+
+/// Longer than an hour is for `timeout_ms`.
+inline constexpr std::int64_t kLongestTimeoutMs = std::int64_t{1000} * 3600 * 24 * 30;
+
 /// priority, timeout_ms and cache.
 void read_service(const JsonFields& fields, const RequestRules& rules, engine::Request& request);
 

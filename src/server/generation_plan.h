@@ -18,7 +18,10 @@ engine::Request chat_engine_request(const ServedModel& served, const ChatRequest
 /// Fills in what follows from the model and the fields all routes have. `plan` has requests, id and format.
 void complete_plan(GenerationPlan& plan, const ServedModel& served, const GenerationFields& generation);
 
-/// Starts a plan as the exchange's answer, with the deadline that a header may set.
-void start_plan(const Service::Call& call, const Json& body, GenerationPlan plan);
+/// Gives the engine what is left of the call's time.
+void limit_time(const Service::Call& call, engine::Request& request);
+
+/// Starts a plan as the exchange's answer.
+Reply plan_reply(const Service::Call& call, GenerationPlan plan);
 
 }  // namespace lanner::server

@@ -41,6 +41,7 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
         watchdog_(stream_.get_executor()),
         ping_(stream_.get_executor()),
         probe_(stream_.get_executor()),
+        limit_(stream_.get_executor()),
         buffer_(std::max(kReadAhead, std::size_t{context_->options.max_header_bytes})) {
     ++context_->connections;
   }
@@ -63,7 +64,8 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
     }
   }
 
-  const HttpRequest& request() const override { return request_; }
+  const HttpRequest& request() const override { return *request_; }
+  std::shared_ptr<const HttpRequest> request_kept() const override { return request_; }
   void respond(HttpResponse response) override;
   void start_stream(HttpResponse head) override;
   void send(std::string data) override;
@@ -74,6 +76,12 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
     silence_ = std::move(note);
     last_sent_ = std::chrono::steady_clock::now();
     schedule_ping();
+  }
+  void on_deadline(std::chrono::steady_clock::time_point when, std::function<void()> callback) override {
+    limit_.expires_at(when);
+    limit_.async_wait([callback = std::move(callback)](error_code error) {
+      if (!error) callback();
+    });
   }
   void post(std::function<void()> work) override { asio::post(stream_.get_executor(), std::move(work)); }
 
@@ -124,11 +132,11 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
 
   Stream stream_;
   std::shared_ptr<ConnectionContext> context_;
-  asio::steady_timer watchdog_, ping_, probe_;
+  asio::steady_timer watchdog_, ping_, probe_, limit_;
   /// Never holds more than a header may have: trailers and lines of chunks wait in it until they are whole.
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
-  HttpRequest request_;
+  std::shared_ptr<HttpRequest> request_ = std::make_shared<HttpRequest>();
   std::string peer_;
   std::function<void()> gone_;
   std::function<std::string()> silence_;
@@ -196,6 +204,7 @@ void HttpConnection<Stream>::close() {
   watchdog_.cancel();
   ping_.cancel();
   probe_.cancel();
+  limit_.cancel();
   if (!in_exchange_) return;
   if (const auto gone = std::exchange(gone_, nullptr)) gone();
   record(dropped_ || !complete_ ? 499 : status_);
@@ -205,7 +214,7 @@ template <typename Stream>
 void HttpConnection<Stream>::record(int status) {
   in_exchange_ = false;
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began_;
-  context_->handler.finished(request_, {status, body_bytes_, taken.count(), dropped_});
+  context_->handler.finished(*request_, {status, body_bytes_, taken.count(), dropped_});
   --context_->exchanges;
 }
 

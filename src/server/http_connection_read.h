@@ -64,11 +64,11 @@ void HttpConnection<Stream>::got_header(error_code error) {
   if (error) return refuse_unreadable(error);
   if (const char* fault = framing_fault(parser_->get())) return refuse(400, fault);
   // HTTP/1.0 knows no interim response: RFC 9110, section 10.1.1.
-  const auto expectation = chunked_ ? request_.header("expect") : std::nullopt;
+  const auto expectation = chunked_ ? request_->header("expect") : std::nullopt;
   if (!expectation) return read_body();
   if (!equal_ignoring_case(*expectation, "100-continue"))
     return refuse(417, "only 100-continue can be expected");
-  if (auto refusal = context_->handler.refuse_by_header(request_)) return refuse(std::move(*refusal));
+  if (auto refusal = context_->handler.refuse_by_header(*request_)) return refuse(std::move(*refusal));
   invite_body();
 }
 
@@ -113,17 +113,17 @@ void HttpConnection<Stream>::refuse_unreadable(error_code error) {
 template <typename Stream>
 void HttpConnection<Stream>::take_header() {
   const auto& message = parser_->get();
-  request_ = HttpRequest{};
-  request_.method = std::string(message.method_string());
+  request_ = std::make_shared<HttpRequest>();
+  request_->method = std::string(message.method_string());
   const std::string target = origin_form({message.target().data(), message.target().size()});
   const std::size_t question = target.find('?');
-  request_.path = target.substr(0, question);
-  if (question != std::string::npos) request_.query = target.substr(question + 1);
+  request_->path = target.substr(0, question);
+  if (question != std::string::npos) request_->query = target.substr(question + 1);
   for (const auto& field : message)
-    request_.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
-  request_.peer = peer_;
-  const auto id = request_.header("x-request-id");
-  request_.id = id && is_request_id(*id) ? std::string(*id) : random_id("req_");
+    request_->headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+  request_->peer = peer_;
+  const auto id = request_->header("x-request-id");
+  request_->id = id && is_request_id(*id) ? std::string(*id) : random_id("req_");
   keep_open_ = message.keep_alive();
   chunked_ = message.version() >= 11;
 }
@@ -141,7 +141,7 @@ void HttpConnection<Stream>::begin_exchange() {
 
 template <typename Stream>
 void HttpConnection<Stream>::refuse(int status, const std::string& why) {
-  refuse(context_->handler.malformed(status, request_, why));
+  refuse(context_->handler.malformed(status, *request_, why));
 }
 
 template <typename Stream>
@@ -155,7 +155,7 @@ template <typename Stream>
 void HttpConnection<Stream>::got_request(error_code error) {
   if (error) return refuse_unreadable(error);
   unguard();
-  request_.body = std::move(parser_->get().body());
+  request_->body = std::move(parser_->get().body());
   begin_exchange();
   handle();
 }

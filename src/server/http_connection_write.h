@@ -18,7 +18,8 @@ template <typename Stream>
 void HttpConnection<Stream>::begin_response(HttpResponse response, BodyLength length) {
   if (closed_ || head_sent_) return;
   head_sent_ = true;
-  context_->handler.decorate(request_, response);
+  limit_.cancel();
+  context_->handler.decorate(*request_, response);
   const auto is_timing = [](const auto& header) { return header.first == "Server-Timing"; };
   if (std::ranges::none_of(response.headers, is_timing)) {
     const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - began_;
@@ -33,7 +34,7 @@ void HttpConnection<Stream>::respond(HttpResponse response) {
   if (closed_ || head_sent_) return;
   begin_response(response, BodyLength::kKnown);
   body_bytes_ = response.body.size();
-  if (request_.method != "HEAD") pending_ += response.body;
+  if (request_->method != "HEAD") pending_ += response.body;
   complete_ = true;
   write_pending();
 }

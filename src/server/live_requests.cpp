@@ -22,6 +22,15 @@ void LiveRequests::remove(std::uint64_t key) {
   if (ended_.size() > ended_kept_) ended_.pop_front();
 }
 
+void LiveRequests::cancel_all() {
+  std::vector<std::function<void()>> calls;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, named] : entries_) calls.push_back(named.entry.cancel);
+  }
+  for (const auto& call : calls) call();
+}
+
 bool LiveRequests::call(const std::string& id, std::function<void()> Entry::*what) {
   std::vector<std::function<void()>> calls;
   {

@@ -38,6 +38,7 @@ class LiveRequests {
   void remove(std::uint64_t key);
   /// By request id or answer id. False when there is none.
   bool cancel(const std::string& id) { return call(id, &Entry::cancel); }
+  void cancel_all();
   bool end_reasoning(const std::string& id) { return call(id, &Entry::end_reasoning); }
   bool keeps_tokens() const { return ended_kept_ > 0; }
   /// By request id or answer id, also of a request that ended lately.

@@ -8,8 +8,7 @@
 
 namespace lanner::server {
 
-void messages(const Service::Call& call) {
-  const Json body = parse_body(call.request().body);
+Reply messages(const Service::Call& call, const Json& body) {
   const ChatRequest chat = read_messages_request(body, call.served->rules, MessagesUse::kAnswer);
   GenerationPlan plan;
   plan.requests.push_back(chat_engine_request(*call.served, chat));
@@ -18,13 +17,12 @@ void messages(const Service::Call& call) {
   plan.errors = ErrorStyle::kAnthropic;
   plan.format = make_messages_format();
   complete_plan(plan, *call.served, chat.generation);
-  start_plan(call, body, std::move(plan));
+  return plan_reply(call, std::move(plan));
 }
 
-void count_tokens(const Service::Call& call) {
-  const Json body = parse_body(call.request().body);
+Reply count_tokens(const Service::Call& call, const Json& body) {
   const ChatRequest chat = read_messages_request(body, call.served->rules, MessagesUse::kCount);
-  call.respond({{"input_tokens", render_prompt(call.served->model->text(), chat).ids.size()}});
+  return call.reply({{"input_tokens", render_prompt(call.served->model->text(), chat).ids.size()}});
 }
 
 }  // namespace lanner::server

@@ -19,8 +19,7 @@ ResponseStore::Stored stored_response(const Service::Call& call, const std::stri
 
 }  // namespace
 
-void responses(const Service::Call& call) {
-  const Json body = parse_body(call.request().body);
+Reply responses(const Service::Call& call, const Json& body) {
   Json history = Json::array();
   if (const auto previous = previous_response(body))
     history = Json::parse(stored_response(call, *previous).messages);
@@ -41,7 +40,7 @@ void responses(const Service::Call& call) {
       store->put(answer.facts().id, {write_json(format->whole(answer)), write_json(messages)});
     };
   complete_plan(plan, *call.served, request.chat.generation);
-  start_plan(call, body, std::move(plan));
+  return plan_reply(call, std::move(plan));
 }
 
 void show_response(const Service::Call& call) {

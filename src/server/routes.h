@@ -3,24 +3,25 @@
 
 #include "server/service.h"
 
-/// The functions of the routes. Each answers its call or throws RequestError or Error.
+/// The functions of the routes. Each answers its call or throws RequestError or Error. Those that return a
+/// Reply run on a thread of the preparation.
 namespace lanner::server {
 
-void chat_completions(const Service::Call& call);
-void completions(const Service::Call& call);
+Reply chat_completions(const Service::Call& call, const Json& body);
+Reply completions(const Service::Call& call, const Json& body);
 
-void embeddings(const Service::Call& call);
+Reply embeddings(const Service::Call& call, const Json& body);
 
-void messages(const Service::Call& call);
-void count_tokens(const Service::Call& call);
+Reply messages(const Service::Call& call, const Json& body);
+Reply count_tokens(const Service::Call& call, const Json& body);
 
-void responses(const Service::Call& call);
+Reply responses(const Service::Call& call, const Json& body);
 void show_response(const Service::Call& call);
 void delete_response(const Service::Call& call);
 
-void tokenize(const Service::Call& call);
-void detokenize(const Service::Call& call);
-void apply_template(const Service::Call& call);
+Reply tokenize(const Service::Call& call, const Json& body);
+Reply detokenize(const Service::Call& call, const Json& body);
+Reply apply_template(const Service::Call& call, const Json& body);
 
 void save_state(const Service::Call& call);
 void load_state(const Service::Call& call);

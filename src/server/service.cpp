@@ -18,8 +18,9 @@ struct Service::Route {
   std::string method;
   std::string path;
   Needs needs = Needs::kModel;
-  std::function<void(const Call&)> run;
-  ErrorStyle errors = ErrorStyle::kOpenAi;
+  std::function<void(const Call&)> run = {};
+  /// Instead of `run`, on a thread of the preparation.
+  std::function<Reply(const Call&, const Json& body)> prepare = {};
 
   /// What stands for {id}; nothing when the path is another.
   std::optional<std::string> match(std::string_view target) const {
@@ -123,19 +124,23 @@ void Service::add_routes() {
   using Needs = Route::Needs;
   const auto add = [&](const char* method, const char* path, Needs needs,
                        std::function<void(const Call&)> run) {
-    routes_.push_back({method, path, needs, std::move(run), style_of(path)});
+    routes_.push_back({.method = method, .path = path, .needs = needs, .run = std::move(run)});
   };
-  add("POST", "/v1/chat/completions", Needs::kWork, chat_completions);
-  add("POST", "/v1/completions", Needs::kWork, completions);
-  add("POST", "/v1/embeddings", Needs::kWork, embeddings);
-  add("POST", "/v1/messages", Needs::kWork, messages);
-  add("POST", "/v1/messages/count_tokens", Needs::kModel, count_tokens);
-  add("POST", "/v1/responses", Needs::kWork, responses);
+  const auto add_prepared = [&](const char* path, Needs needs,
+                                std::function<Reply(const Call&, const Json&)> prepare) {
+    routes_.push_back({.method = "POST", .path = path, .needs = needs, .prepare = std::move(prepare)});
+  };
+  add_prepared("/v1/chat/completions", Needs::kWork, chat_completions);
+  add_prepared("/v1/completions", Needs::kWork, completions);
+  add_prepared("/v1/embeddings", Needs::kWork, embeddings);
+  add_prepared("/v1/messages", Needs::kWork, messages);
+  add_prepared("/v1/messages/count_tokens", Needs::kModel, count_tokens);
+  add_prepared("/v1/responses", Needs::kWork, responses);
   add("GET", "/v1/responses/{id}", Needs::kKey, show_response);
   add("DELETE", "/v1/responses/{id}", Needs::kKey, delete_response);
-  add("POST", "/tokenize", Needs::kModel, tokenize);
-  add("POST", "/detokenize", Needs::kModel, detokenize);
-  add("POST", "/apply-template", Needs::kModel, apply_template);
+  add_prepared("/tokenize", Needs::kModel, tokenize);
+  add_prepared("/detokenize", Needs::kModel, detokenize);
+  add_prepared("/apply-template", Needs::kModel, apply_template);
   add("POST", "/v1/state/save", Needs::kWork, save_state);
   add("POST", "/v1/state/load", Needs::kWork, load_state);
   add("GET", "/v1/adapters", Needs::kModel, list_adapters);
@@ -184,9 +189,17 @@ std::optional<HttpResponse> Service::refuse_by_header(const HttpRequest& header)
 }
 
 void Service::handle(std::shared_ptr<Exchange> exchange) {
+  try {
+    run(destination(exchange->request()), exchange);
+  } catch (...) {
+    refuse(exchange, std::current_exception());
+  }
+}
+
+void Service::refuse(const std::shared_ptr<Exchange>& exchange, const std::exception_ptr& thrown) {
   const HttpRequest& request = exchange->request();
   try {
-    run(destination(request), exchange);
+    std::rethrow_exception(thrown);
   } catch (const Error& error) {
     const Problem problem = problem_of(error, request.id);
     if (problem.status == 500) log_->say(fmt::format("{}: {}", request.id, error.what()));
@@ -234,8 +247,33 @@ void Service::run(const Destination& to, const std::shared_ptr<Exchange>& exchan
   const HttpRequest& request = exchange->request();
   if (to.file != nullptr) return exchange->respond(static_file_response(*to.file, request));
   if (to.route == nullptr) return exchange->respond({.status = 204});
-  to.route->run({exchange, served(), metrics_, live_, responses_, states_, log_, to.tail,
-                 options_.adapter_folder, keys_->has_admins(), keys_->is_admin(request)});
+  const Call call{exchange,
+                  exchange->request_kept(),
+                  served(),
+                  metrics_,
+                  live_,
+                  responses_,
+                  states_,
+                  log_,
+                  to.tail,
+                  options_.adapter_folder,
+                  keys_->has_admins(),
+                  keys_->is_admin(request)};
+  if (to.route->run) return to.route->run(call);
+  prepare(*to.route, call);
+}
+
+void Service::prepare(const Route& route, const Call& call) {
+  preparation_.start({.exchange = call.exchange,
+                      .live = call.live,
+                      .timeout = call.served->rules.timeout,
+                      .prepare =
+                          [&route, call](const Json& body, auto deadline) {
+                            Call prepared = call;
+                            prepared.deadline = deadline;
+                            return route.prepare(prepared, body);
+                          },
+                      .refuse = [this, to = call.exchange](auto error) { refuse(to, error); }});
 }
 
 HttpResponse Service::malformed(int status, const HttpRequest& known, const std::string& why) {

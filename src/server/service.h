@@ -16,6 +16,7 @@
 #include "server/exchange.h"
 #include "server/live_requests.h"
 #include "server/metrics.h"
+#include "server/preparation.h"
 #include "server/response_store.h"
 #include "server/served_model.h"
 #include "server/state_folder.h"
@@ -44,8 +45,11 @@ class Service final : public HttpHandler {
   /// From now on new work is refused.
   void set_progress(double share) { progress_ = share; }
   void start_draining() { draining_ = true; }
-  /// Does what was begun with files. Before the server of the exchanges ends.
-  void finish_files() {
+  /// Refuses what is in preparation and cancels what is generated.
+  void cancel_requests() { live_->cancel_all(); }
+  /// Does what was begun on threads of its own. Before the server of the exchanges ends.
+  void finish_threads() {
+    preparation_.finish();
     if (states_) states_->finish();
   }
 
@@ -58,6 +62,7 @@ class Service final : public HttpHandler {
   /// What the functions of routes work with.
   struct Call {
     std::shared_ptr<Exchange> exchange;
+    std::shared_ptr<const HttpRequest> http;
     std::shared_ptr<ServedModel> served;  ///< null only for routes that need none
     std::shared_ptr<Metrics> metrics;
     std::shared_ptr<LiveRequests> live;
@@ -68,9 +73,14 @@ class Service final : public HttpHandler {
     std::optional<std::filesystem::path> adapter_folder = {};
     bool has_admins = false;  ///< some clients have an administrator's key
     bool is_admin = false;    ///< this one has
+    std::optional<Preparation::Clock::time_point> deadline = {};  ///< of a prepared request
 
-    const HttpRequest& request() const { return exchange->request(); }
+    const HttpRequest& request() const { return *http; }
     void respond(const Json& body) const { exchange->respond({.body = write_json(body)}); }
+    /// The same for later, on the strand.
+    Reply reply(const Json& body) const {
+      return [to = exchange, text = write_json(body)] { to->respond({.body = text}); };
+    }
   };
 
  private:
@@ -80,6 +90,9 @@ class Service final : public HttpHandler {
   /// Where a request goes that its header does not rule out. Throws RequestError.
   Destination destination(const HttpRequest& header) const;
   void check_header(const Route& route, const HttpRequest& header) const;
+  void prepare(const Route& route, const Call& call);
+  /// Answers what was thrown.
+  void refuse(const std::shared_ptr<Exchange>& exchange, const std::exception_ptr& thrown);
   void run(const Destination& to, const std::shared_ptr<Exchange>& exchange);
   /// Counts it.
   HttpResponse refusal(const Problem& problem, const HttpRequest& request);
@@ -102,6 +115,7 @@ class Service final : public HttpHandler {
   std::atomic<bool> draining_{false};
   std::atomic<double> progress_{0};  ///< of loading
   const std::int64_t started_;
+  Preparation preparation_;
 };
 
 }  // namespace lanner::server

@@ -27,6 +27,7 @@ Serving::Serving(const ServingOptions& options, std::ostream& log)
 
 void Serving::signalled(int signal) {
   if (signal != SIGHUP) {
+    ended_by_ = signal;
     bool again = false;
     {
       const std::lock_guard lock(mutex_);
@@ -43,7 +44,7 @@ void Serving::signalled(int signal) {
 }
 
 Serving::~Serving() {
-  service_->finish_files();
+  service_->finish_threads();
   http_.stop();
   if (served_) served_->engine->drain(milliseconds(0));  // it calls nobody from here on
 }
@@ -86,11 +87,12 @@ bool Serving::wait() {
       changed_.wait_for(lock, kGlance);
   }
   clean = http_.active_exchanges() == 0;
+  service_->cancel_requests();
   if (served) served->engine->drain(milliseconds(0));
   const auto farewell = std::chrono::steady_clock::now() + kFarewell;
   while (http_.active_exchanges() > 0 && std::chrono::steady_clock::now() < farewell)
     std::this_thread::sleep_for(kGlance);
-  service_->finish_files();
+  service_->finish_threads();
   http_.stop();
   return clean;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -50,6 +51,8 @@ class Serving {
   void begin_shutdown();
   /// Cancels what runs.
   void hasten_shutdown();
+  /// The latest signal that began or hastened the end; 0 = none did.
+  int ended_by() const { return ended_by_; }
   /// Until the shutdown is over. True when no answer had to be cancelled.
   bool wait();
   HttpServer& http() { return http_; }
@@ -66,6 +69,7 @@ class Serving {
   std::condition_variable changed_;
   std::shared_ptr<ServedModel> served_;
   bool ending_ = false, hastened_ = false;
+  std::atomic<int> ended_by_{0};
 };
 
 }  // namespace lanner::server

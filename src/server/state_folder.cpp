@@ -13,16 +13,6 @@ StateFolder::StateFolder(std::filesystem::path folder) : folder_(std::move(folde
   if (!std::filesystem::is_directory(folder_, error))
     throw Error(ErrorKind::kNotFound,
                 io::printable(folder_.native()) + ": the folder for states does not exist; make it first");
-  thread_ = std::thread([this] { run(); });
-}
-
-void StateFolder::finish() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
-  changed_.notify_one();
-  if (thread_.joinable()) thread_.join();
 }
 
 bool StateFolder::is_name(std::string_view name) {
@@ -38,29 +28,6 @@ bool StateFolder::is_name(std::string_view name) {
 std::filesystem::path StateFolder::file(std::string_view name) const {
   if (!is_name(name)) throw Error(ErrorKind::kInternal, "a state's name was not checked");
   return folder_ / (std::string(name) + ".state");
-}
-
-void StateFolder::queue(std::function<void()> work) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (ending_) return;
-    works_.push_back(std::move(work));
-  }
-  changed_.notify_one();
-}
-
-void StateFolder::run() {
-  for (;;) {
-    std::function<void()> work;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return ending_ || !works_.empty(); });
-      if (works_.empty()) return;
-      work = std::move(works_.front());
-      works_.pop_front();
-    }
-    work();
-  }
 }
 
 }  // namespace lanner::server

@@ -42,8 +42,7 @@ std::vector<TokenId> tokens_of(const JsonFields& fields, const engine::TextParts
 
 }  // namespace
 
-void tokenize(const Service::Call& call) {
-  const Json body = parse_body(call.request().body);
+Reply tokenize(const Service::Call& call, const Json& body) {
   const JsonFields fields(body);
   const std::vector<TokenId> ids = tokens_of(fields, call.served->model->text());
   Json json{{"tokens", ids}, {"count", ids.size()}, {"max_model_len", call.served->rules.context}};
@@ -59,27 +58,25 @@ void tokenize(const Service::Call& call) {
     json["token_strs"] = std::move(pieces);
     if (llama_pieces) json["tokens"] = std::move(pairs);
   }
-  call.respond(json);
+  return call.reply(json);
 }
 
-void detokenize(const Service::Call& call) {
-  const Json body = parse_body(call.request().body);
+Reply detokenize(const Service::Call& call, const Json& body) {
   const JsonFields fields(body);
   fields.require("tokens");
   const std::vector<TokenId> ids = *fields.token_ids("tokens", call.served->rules.vocabulary);
   const auto special =
       fields.flag("skip_special_tokens") ? text::SpecialTokens::kSkip : text::SpecialTokens::kKeep;
   const std::string text = call.served->model->tokenizer().decode(ids, {.special_tokens = special});
-  call.respond({{"prompt", text}, {"content", text}});
+  return call.reply({{"prompt", text}, {"content", text}});
 }
 
-void apply_template(const Service::Call& call) {
-  const Json body = parse_body(call.request().body);
+Reply apply_template(const Service::Call& call, const Json& body) {
   const ChatRequest chat = read_chat_request(body, call.served->rules);
   const engine::TextParts& parts = call.served->model->text();
   const RenderedPrompt prompt =
       chat.continues_last ? render_prompt(parts, chat) : render_prompt(parts, chat.input);
-  call.respond({{"prompt", prompt.text}, {"tokens", prompt.ids}});
+  return call.reply({{"prompt", prompt.text}, {"tokens", prompt.ids}});
 }
 
 }  // namespace lanner::server
