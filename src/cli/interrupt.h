@@ -8,13 +8,15 @@
 
 namespace lanner::cli {
 
+/// What a shell shows for a program that the signal ended: 130 after Ctrl-C, 143 after SIGTERM.
+constexpr int exit_code_after(int signal) { return 128 + signal; }
+
 /// Thrown out of long work after a signal, so that half-written files go away.
 class Interrupted final : public std::exception {
  public:
   explicit Interrupted(int signal) : signal_(signal) {}
   const char* what() const noexcept override { return "interrupted"; }
-  /// What a shell shows for a program that the signal ended: 130 after Ctrl-C, 143 after SIGTERM.
-  int exit_code() const { return 128 + signal_; }
+  int exit_code() const { return exit_code_after(signal_); }
 
  private:
   int signal_;

@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "cli/exit_code.h"
+#include "cli/interrupt.h"
 #include "cli/model_loading.h"
 #include "cli/validators.h"
 #include "core/error.h"
@@ -275,7 +276,7 @@ void declare_serve(CLI::App& app, ServeOptions& options) {
 
 int serve_command(const ServeOptions& options, Console& console) {
   if (options.tls_cert.empty() != options.tls_key.empty())
-    throw Error(ErrorKind::kInvalidArgument, "--tls-cert and --tls-key go together");
+    throw CLI::ValidationError("--tls-cert and --tls-key go together");
   const std::filesystem::path folder = options.model.find_folder();
   server::Serving serving(serving_options(options), console.log);
   const char* scheme = options.tls_cert.empty() ? "http" : "https";
@@ -290,7 +291,7 @@ int serve_command(const ServeOptions& options, Console& console) {
   mount_at_start(options, *served, console);
   serving.set_model(std::move(served));
   console.log << "lanner: " << io::printable(folder.native()) << " is ready\n" << std::flush;
-  return serving.wait() ? kExitOk : kExitInterrupted;
+  return serving.wait() ? kExitOk : exit_code_after(serving.ended_by());
 }
 
 }  // namespace lanner::cli

@@ -92,11 +92,10 @@ void read_reasoning(const JsonFields& fields, ChatRequest& chat) {
 
 void read_logprobs(const JsonFields& fields, GenerationFields& generation) {
   const bool wanted = fields.flag("logprobs");
-  const auto top = fields.integer("top_logprobs", {-1, 20});
+  const auto top = read_top_logprobs(fields);
   if (top && *top > 0 && !wanted)
     refuse_field(fields.path("top_logprobs"), "invalid_value", "top_logprobs needs logprobs to be true");
-  if (wanted)
-    generation.request.top_logprobs = top && *top > 0 ? static_cast<std::size_t>(*top) : std::size_t{0};
+  if (wanted) generation.request.top_logprobs = top.value_or(0);
   generation.log_all_tokens = fields.flag("logprobs_all");
 }
 

@@ -15,8 +15,8 @@ void read_legacy_logprobs(const JsonFields& fields, GenerationFields& generation
   const Json* value = fields.find("logprobs");
   if (value == nullptr) return;
   if (value->is_boolean()) {
-    const auto top = fields.integer("top_logprobs", {-1, 20}).value_or(0);
-    if (value->get<bool>()) generation.request.top_logprobs = static_cast<std::size_t>(top < 0 ? 0 : top);
+    const auto top = read_top_logprobs(fields).value_or(0);
+    if (value->get<bool>()) generation.request.top_logprobs = top;
     return;
   }
   if (const auto top = fields.integer("logprobs", {0, 20}))

@@ -8,6 +8,7 @@
 #include "engine/model_report.h"
 #include "engine/prefix_key.h"
 #include "io/json.h"
+#include "server/problem.h"
 #include "server/process_gauges.h"
 #include "server/service.h"
 
@@ -125,7 +126,8 @@ void Service::answer_health(const Call& call) const {
 }
 
 void Service::answer_metrics(const Call& call) const {
-  if (!options_.metrics) return call.exchange->respond({.status = 404, .body = "{}"});
+  if (!options_.metrics)
+    throw RequestError(not_found("not_found", "metrics are off, start the server with --metrics"));
   std::vector<Gauge> gauges, counters;
   std::vector<GivenHistogram> histograms;
   if (call.served) {

@@ -48,6 +48,7 @@ TEST_CASE("a wrong command line is one line on standard error and exit code 2") 
       {"quantize", "folder", "out", "--mode", "gguf"},
       {"perplexity", "folder", "-f", "file", "--chunk", "1"},
       {"completion", "csh"},
+      {"serve", "folder", "--tls-cert", "c.pem"},
   };
   for (const auto& arguments : wrong) {
     std::string joined;

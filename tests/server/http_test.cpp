@@ -2,7 +2,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <csignal>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "io/temporary_folder.h"
@@ -492,6 +494,42 @@ TEST_CASE("a shutdown lets streams finish, refuses new work and ends; a short on
     waiter.join();
     CHECK(clean == patient);
   }
+}
+
+TEST_CASE("a server knows the signal that ended it, for its exit code") {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    server::ServingOptions options;
+    options.http.port = 0;
+    std::ostringstream log;
+    server::Serving serving(options, log);
+    CHECK(serving.ended_by() == 0);
+    REQUIRE(std::raise(signal) == 0);
+    CHECK(serving.wait());
+    CHECK(serving.ended_by() == signal);
+  }
+}
+
+TEST_CASE("metrics that are off are an error like any other") {
+  TestServer::Options options;
+  options.serving.service.metrics = false;
+  TestServer server("", options);
+  const HttpReply reply = http_get(server.port(), "/metrics");
+  CHECK(reply.status == 404);
+  CHECK(reply.json()["error"]["code"] == "not_found");
+}
+
+TEST_CASE("top_logprobs is said to begin at 0, and -1 is taken for none") {
+  const std::uint16_t port = shared_server("tale-gemma4").port();
+  const auto answer = [&](int top) {
+    return http_post(port, "/v1/chat/completions",
+                     {{"messages", {{{"role", "user"}, {"content", "a"}}}},
+                      {"max_tokens", 1},
+                      {"logprobs", true},
+                      {"top_logprobs", top}});
+  };
+  CHECK(answer(-2).json()["error"]["message"].get<std::string>().find("0 to 20") != std::string::npos);
+  CHECK(answer(-2).json()["error"]["message"].get<std::string>().find("-1 to") == std::string::npos);
+  CHECK(answer(-1).status == 200);
 }
 
 TEST_CASE("hundreds of idle connections cost nothing") {
