@@ -86,6 +86,15 @@ std::string_view header_text(std::span<const std::byte> file, std::string_view s
   return text.substr(kPreambleBytes, length);
 }
 
+/// What is between two parts of a file is zeros, so that no damage goes unseen.
+void check_padding(std::span<const std::byte> file, std::size_t from, std::size_t to,
+                   std::string_view source) {
+  if (to < from) throw corrupt(source, "its layers overlap");
+  const auto padding = file.subspan(from, to - from);
+  if (std::ranges::any_of(padding, [](std::byte b) { return b != std::byte{0}; }))
+    throw corrupt(source, fmt::format("the padding from byte {} on is damaged", from));
+}
+
 void check_same(const io::Fields& header, std::string_view field, const std::string& expected,
                 std::string_view meaning) {
   const std::string found = header.required_string(field);
@@ -195,8 +204,16 @@ SavedState parse_state(std::span<const std::byte> file, std::string_view source,
   const std::size_t data_begin = std::min(file.size(), aligned(kPreambleBytes + text.size()));
   const LayerReader reader(file.subspan(data_begin), spec, pool, tokens.size());
   std::vector<cache::SavedLayer> layers;
-  for (std::size_t index = 0; index < records.size(); ++index)
+  std::size_t end = kPreambleBytes + text.size();
+  for (std::size_t index = 0; index < records.size(); ++index) {
     layers.push_back(reader.read(index, records[index]));
+    const auto offset = static_cast<std::size_t>(records[index].required_int("offset", io::kNotNegative));
+    check_padding(file, end, data_begin + offset, source);
+    end = data_begin + offset +
+          static_cast<std::size_t>(records[index].required_int("bytes", io::kNotNegative));
+  }
+  if (file.size() != end)
+    throw corrupt(source, fmt::format("{} bytes follow the last layer", file.size() - end));
   return {.ids = {tokens.begin(), tokens.end()},
           .cache = cache::SequenceCache::restored(spec, pool, tokens.size(), std::move(layers))};
 }
