@@ -11,6 +11,7 @@
 #include "cli/token_ids.h"
 #include "cli/validators.h"
 #include "device/cuda.h"
+#include "engine/adapter_fault.h"
 #include "engine/logits_dump.h"
 #include "engine/text_parts.h"
 #include "io/message_text.h"
@@ -53,17 +54,16 @@ int logits_command(const LogitsOptions& options, Console& console) {
   const auto adapters = read_adapters(options.adapters, *model, ops, console);
   const InterruptWatch watch(WatchedSignals::kAnyEnding);
   ProgressBar bar(console, "logits");
-  engine::dump_logits(*model, ops, stream,
-                      {.ids = ids,
-                       .chunk = options.chunk,
-                       .hidden = options.hidden ? engine::HiddenStates::kAll : engine::HiddenStates::kNone,
-                       .adapters = adapters ? &adapters->lora : nullptr,
-                       .progress =
-                           [&](std::size_t done, std::size_t total) {
-                             watch.check();
-                             bar.update(done, total);
-                           }},
-                      options.output);
+  const engine::LogitsDumpRequest request{
+      .ids = ids,
+      .chunk = options.chunk,
+      .hidden = options.hidden ? engine::HiddenStates::kAll : engine::HiddenStates::kNone,
+      .adapters = adapters ? &adapters->lora : nullptr,
+      .progress = [&](std::size_t done, std::size_t total) {
+        watch.check();
+        bar.update(done, total);
+      }};
+  engine::blaming(adapters.get(), [&] { engine::dump_logits(*model, ops, stream, request, options.output); });
   bar.clear();
   console.log << fmt::format("{}: {} tokens, {}\n", io::printable(options.output), ids.size(),
                              io::readable_size(std::filesystem::file_size(options.output)));

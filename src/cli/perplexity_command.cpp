@@ -14,6 +14,7 @@
 #include "cli/model_loading.h"
 #include "cli/progress_bar.h"
 #include "cli/validators.h"
+#include "engine/adapter_fault.h"
 #include "engine/agreement.h"
 #include "engine/perplexity.h"
 #include "io/json.h"
@@ -94,15 +95,15 @@ int perplexity_command(const PerplexityOptions& options, Console& console) {
   const auto start = std::chrono::steady_clock::now();
   const InterruptWatch watch;
   ProgressBar bar(console, "perplexity");
+  const engine::PerplexityTask task{.ids = ids,
+                                    .chunk = chunk,
+                                    .adapters = adapters ? &adapters->lora : nullptr,
+                                    .progress = [&](std::size_t done) {
+                                      watch.check();
+                                      bar.update(done, ids.size());
+                                    }};
   const engine::Perplexity result =
-      engine::measure_perplexity(model, stream,
-                                 {.ids = ids,
-                                  .chunk = chunk,
-                                  .adapters = adapters ? &adapters->lora : nullptr,
-                                  .progress = [&](std::size_t done) {
-                                    watch.check();
-                                    bar.update(done, ids.size());
-                                  }});
+      engine::blaming(adapters.get(), [&] { return engine::measure_perplexity(model, stream, task); });
   std::optional<engine::Agreement> agreement;
   if (options.agreement) agreement = compare_with_exact(options, model, stream, ids, bar);
   bar.clear();

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "engine/logit_rows.h"
+#include "engine/sampler.h"
 #include "io/safetensors_writer.h"
 
 namespace lanner::engine {
@@ -79,7 +80,9 @@ void dump_logits(const models::Model& model, const device::Ops& ops, device::Str
       const std::size_t end = std::min(count, row + kLogitRows);
       const Tensor logits =
           model.logits(step, hidden.slice(static_cast<std::int64_t>(row), static_cast<std::int64_t>(end)));
-      append_floats(writer, "logits", ops.host_floats(stream, logits));
+      const std::span<const float> values = ops.host_floats(stream, logits);
+      require_finite(values);
+      append_floats(writer, "logits", values);
     }
     begin += count;
     if (request.progress) request.progress(begin, request.ids.size());

@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "core/error.h"
 #include "engine/logit_rows.h"
+#include "engine/sampler.h"
 #include "layers/step.h"
 
 namespace lanner::engine {
@@ -38,6 +39,7 @@ double score_chunk(const LoadedModel& model, device::Stream& stream, Arena& aren
     const Tensor logits = model.model().logits(
         step, hidden.slice(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)));
     const std::span<const float> all = model.ops().host_floats(stream, logits);
+    require_finite(all);
     for (std::size_t row = begin; row < end; ++row)
       total += negative_log_likelihood(all.subspan((row - begin) * logits.columns(), logits.columns()),
                                        ids[row + 1]);

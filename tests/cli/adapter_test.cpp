@@ -110,6 +110,28 @@ TEST_CASE("run, batch, perplexity and logits compute with adapters") {
   }
 }
 
+TEST_CASE("numbers that an adapter makes infinite end perplexity and logits with its name, as they end run") {
+  const auto model = tale_model("tale-gemma4");
+  if (!model) return;
+  const io::TemporaryFolder folder;
+  const engine::LoadedModel loaded(*model, {});
+  const std::string huge = folder.path() / "huge", out = folder.path() / "out.safetensors";
+  write_adapter(huge, {.strength = 1e30F}, loaded.model().facts().targets);
+  for (const auto& words : {std::vector<std::string>{"run", *model, "-p", "Hi", "-n", "2"},
+                            std::vector<std::string>{"perplexity", *model, "-p", "Once upon a time"},
+                            std::vector<std::string>{"logits", *model, "--ids", "5,6,7", "-o", out}}) {
+    std::vector<std::string> with = words;
+    with.insert(with.end(), {"--adapter", huge});
+    const CommandRun done = lanner(with);
+    CAPTURE(words[0]);
+    CHECK(done.exit_code == 5);
+    CHECK(done.out.empty());
+    CHECK(done.log.find("with the adapter \"huge\" the model produces numbers that are not finite") !=
+          std::string::npos);
+  }
+  CHECK_FALSE(std::filesystem::exists(out));
+}
+
 TEST_CASE("adapters that cannot be used end a command with one line") {
   const auto model = tale_model("tale-gemma4");
   if (!model) return;
