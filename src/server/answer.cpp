@@ -118,9 +118,7 @@ void Answer::add(const engine::Event& event, std::size_t prompt) {
     for (const text::OutputEvent& part : token->text) add_text(choice, token->choice, part);
   } else if (const auto* end = std::get_if<engine::ChoiceEnd>(&event)) {
     AnswerChoice& choice = at(end->choice);
-    const bool is_cut = end->reason == engine::FinishReason::kLength;
-    for (const text::OutputEvent& part : end->text)
-      if (!is_cut || part.kind != text::OutputEvent::Kind::kToolBroken) add_text(choice, end->choice, part);
+    for (const text::OutputEvent& part : end->text) add_text(choice, end->choice, part);
     choice.end = *end;
     if (facts_.include_stop && end->stop_string) add_content(choice, *end->stop_string);
     close_block(choice);

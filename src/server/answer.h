@@ -57,7 +57,7 @@ struct AnswerChoice {
   std::optional<engine::ChoiceEnd> end;
 
   std::size_t complete_calls() const;
-  /// Complete ones, and one that the end of the answer cut.
+  /// Those that were not withdrawn.
   std::vector<const AnswerCall*> shown_calls() const;
   /// "stop", "length" or "tool_calls". The choice must have ended.
   const char* finish_reason() const;

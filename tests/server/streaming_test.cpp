@@ -19,8 +19,7 @@ Json chat_body(const std::string& text, int seed, int tokens = 24) {
 
 /// A streamed chat answer put together again.
 struct Joined {
-  std::string content, reasoning, finish, role;
-  std::vector<std::string> arguments, names, ids;
+  std::string content, reasoning, finish, role, arguments;
   Json logprobs = Json::array();
   Json usage;
   bool done = false;
@@ -41,6 +40,8 @@ Joined join_chat(const std::string& body, std::size_t choice = 0) {
       if (delta.contains("role")) all.role += delta["role"].get<std::string>();
       if (delta.contains("content")) all.content += delta["content"].get<std::string>();
       if (delta.contains("reasoning_content")) all.reasoning += delta["reasoning_content"].get<std::string>();
+      for (const Json& call : delta.value("tool_calls", Json::array()))
+        all.arguments += call["function"].value("arguments", "");
       if (!one["finish_reason"].is_null()) all.finish += one["finish_reason"].get<std::string>();
       if (!one["logprobs"].is_null())
         for (const Json& entry : one["logprobs"]["content"]) all.logprobs.push_back(entry);
@@ -220,6 +221,40 @@ TEST_CASE("a streamed answer of the Messages API is the whole one, in blocks tha
     const Json count = http_post(port, "/v1/messages/count_tokens", {{"messages", body["messages"]}}).json();
     CHECK(count["input_tokens"] ==
           whole["usage"]["input_tokens"].get<int>() + whole["usage"]["cache_read_input_tokens"].get<int>());
+  }
+}
+
+TEST_CASE("a call that is cut is raw text of a whole answer; a stream has sent what it had") {
+  const Json tool = {
+      {"type", "function"},
+      {"function",
+       {{"name", "weather"},
+        {"parameters",
+         {{"type", "object"}, {"properties", {{"city", {{"type", "string"}}}}}, {"required", {"city"}}}}}}};
+  for (const auto& [model, opening] : {std::pair("tale-gemma4", "<|tool_call>call:weather"),
+                                       std::pair("tale-qwen3_5", "<tool_call>\n<function=weather>")}) {
+    CAPTURE(model);
+    const std::uint16_t port = shared_server(model).port();
+    int cut = 0;
+    for (int tokens = 1; tokens <= 24; ++tokens) {
+      CAPTURE(tokens);
+      Json body = chat_body("How is the weather in Bonn?", 1, tokens);
+      body["tools"] = Json::array({tool});
+      body["tool_choice"] = "required";
+      body["reasoning_effort"] = "none";
+      const Json whole = http_post(port, "/v1/chat/completions", body).json()["choices"][0];
+      const Joined joined = join_chat(http_post(port, "/v1/chat/completions", streamed(body)).body);
+      CHECK(joined.finish == whole["finish_reason"]);
+      if (whole["message"].contains("tool_calls")) {
+        CHECK(joined.arguments == whole["message"]["tool_calls"][0]["function"]["arguments"]);
+        continue;
+      }
+      if (joined.arguments.empty()) continue;
+      ++cut;
+      CHECK(whole["message"]["content"].get<std::string>().find(opening) != std::string::npos);
+      CHECK(joined.content.find(opening) == std::string::npos);
+    }
+    CHECK(cut > 0);
   }
 }
 
