@@ -313,7 +313,7 @@ TEST_CASE("a client that leaves frees its place, streaming or not") {
       sockets.back()->send(post_text("/v1/chat/completions", body.dump()));
     }
     if (stream) CHECK(sockets[0]->wait_for("data: "));
-    CHECK(eventually([&] { return running(server) > 0; }));
+    CHECK(eventually([&] { return running(server) + server.metric("lanner:num_requests_waiting") == 4; }));
     sockets[1]->shutdown_sending();
     for (auto& socket : sockets) socket->close();
     CHECK(eventually(
