@@ -11,6 +11,11 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 
 }  // namespace
 
+bool Gemma4Arguments::carries_key(std::string_view key) {
+  return !key.empty() && trimmed(key) == key && key.front() != '"' &&
+         key.find_first_of(",:{}") == std::string_view::npos;
+}
+
 Gemma4Arguments::Gemma4Arguments(ValueSchema schema, char close) {
   open_.push_back({true, close, schema, true, {}});
 }

@@ -19,6 +19,9 @@ class Gemma4Arguments {
  public:
   enum class Status { kMore, kDone, kBroken };
 
+  /// Whether the bare key is read as itself.
+  static bool carries_key(std::string_view key);
+
   Gemma4Arguments() = default;
   /// `close` is what ends the arguments: '}' or ')'. The opening one has been read.
   Gemma4Arguments(ValueSchema schema, char close);
@@ -67,7 +70,9 @@ class Gemma4Arguments {
   void end_text_value(std::string& json);
   std::size_t read_quoted(std::string_view text, std::string& json);
   /// Quoted text is a string unless the schema wants something else.
-  bool streams_text() const { return value_schema_.is_string_only() || value_schema_.types() == 0; }
+  bool streams_text() const {
+    return value_schema_.types() == 0 || (value_schema_.types() & ValueSchema::kString) != 0;
+  }
   void put(std::string_view piece, std::string& json) const {
     if (muted_at_ == 0) json += piece;
   }

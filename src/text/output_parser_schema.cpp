@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "text/markup_blanks.h"
 
@@ -14,7 +15,8 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr int kMaxSchemaDepth = 32;
+/// Schemas that are looked at for one value; where there are more, nothing is known.
+constexpr std::size_t kMaxParts = 500;
 
 unsigned type_of_name(const std::string& name) {
   std::string lower = name;
@@ -37,29 +39,108 @@ unsigned type_of_value(const OrderedJson& value) {
   return value.is_array() ? unsigned{ValueSchema::kArray} : unsigned{ValueSchema::kNull};
 }
 
-unsigned types_of(const OrderedJson& schema, int depth) {
-  if (!schema.is_object() || depth > kMaxSchemaDepth) return 0;
+/// Types that two schemas both allow; 0 says nothing.
+unsigned both(unsigned a, unsigned b) {
+  if (a == 0 || b == 0) return a | b;
+  const auto widened = [](unsigned types) {
+    return types & ValueSchema::kNumber ? types | ValueSchema::kInteger : types;
+  };
+  const unsigned common = widened(a) & widened(b);
+  return common & ValueSchema::kNumber ? common & ~unsigned{ValueSchema::kInteger} : common;
+}
+
+unsigned implied_types(const OrderedJson& schema) {
+  constexpr std::pair<const char*, unsigned> kImplied[] = {{"properties", ValueSchema::kObject},
+                                                           {"required", ValueSchema::kObject},
+                                                           {"minProperties", ValueSchema::kObject},
+                                                           {"maxProperties", ValueSchema::kObject},
+                                                           {"propertyNames", ValueSchema::kObject},
+                                                           {"patternProperties", ValueSchema::kObject},
+                                                           {"items", ValueSchema::kArray},
+                                                           {"additionalProperties", ValueSchema::kObject},
+                                                           {"prefixItems", ValueSchema::kArray},
+                                                           {"unevaluatedProperties", ValueSchema::kObject},
+                                                           {"minItems", ValueSchema::kArray},
+                                                           {"maxItems", ValueSchema::kArray},
+                                                           {"minLength", ValueSchema::kString},
+                                                           {"maxLength", ValueSchema::kString},
+                                                           {"pattern", ValueSchema::kString},
+                                                           {"format", ValueSchema::kString},
+                                                           {"minimum", ValueSchema::kNumber},
+                                                           {"maximum", ValueSchema::kNumber},
+                                                           {"exclusiveMinimum", ValueSchema::kNumber},
+                                                           {"exclusiveMaximum", ValueSchema::kNumber},
+                                                           {"multipleOf", ValueSchema::kNumber}};
   unsigned types = 0;
-  const auto type = schema.find("type");
-  if (type != schema.end() && type->is_string()) types |= type_of_name(type->get<std::string>());
-  if (type != schema.end() && type->is_array())
-    for (const OrderedJson& name : *type)
-      if (name.is_string()) types |= type_of_name(name.get<std::string>());
-  if (types == 0) {
-    for (const char* key : {"anyOf", "oneOf"})
-      if (const auto branches = schema.find(key); branches != schema.end() && branches->is_array())
-        for (const OrderedJson& branch : *branches) types |= types_of(branch, depth + 1);
-    if (const auto values = schema.find("enum"); types == 0 && values != schema.end() && values->is_array())
-      for (const OrderedJson& value : *values) types |= type_of_value(value);
-    if (const auto value = schema.find("const"); types == 0 && value != schema.end())
-      types |= type_of_value(*value);
-    if (types == 0 && schema.contains("properties")) types |= ValueSchema::kObject;
-    if (types == 0 && schema.contains("items")) types |= ValueSchema::kArray;
-  }
-  const auto nullable = schema.find("nullable");
-  if (types != 0 && nullable != schema.end() && *nullable == true) types |= ValueSchema::kNull;
+  for (const auto& [keyword, type] : kImplied)
+    if (schema.contains(keyword)) types |= type;
   return types;
 }
+
+const OrderedJson* resolved(const OrderedJson& root, const OrderedJson& reference) {
+  if (!reference.is_string() || !reference.get_ref<const std::string&>().starts_with('#')) return nullptr;
+  try {
+    const OrderedJson::json_pointer pointer(reference.get_ref<const std::string&>().substr(1));
+    return root.contains(pointer) ? &root[pointer] : nullptr;
+  } catch (const OrderedJson::exception&) {
+    return nullptr;
+  }
+}
+
+/// Finds the types of schemas of one root, as long as they have few parts.
+class TypeFinder {
+ public:
+  explicit TypeFinder(const OrderedJson& root) : root_(root) {}
+
+  unsigned types_of(const OrderedJson& schema) {
+    if (!schema.is_object() || parts_ > kMaxParts || depth_ > kMaxDepth) return 0;
+    ++parts_;
+    ++depth_;
+    unsigned types = both(named_types(schema), value_types(schema));
+    if (const auto reference = schema.find("$ref"); reference != schema.end())
+      if (const OrderedJson* other = resolved(root_, *reference)) types = both(types, types_of(*other));
+    if (const auto all = schema.find("allOf"); all != schema.end() && all->is_array())
+      for (const OrderedJson& part : *all) types = both(types, types_of(part));
+    for (const char* key : {"anyOf", "oneOf"})
+      if (const auto branches = schema.find(key); branches != schema.end() && branches->is_array()) {
+        unsigned any = 0;
+        for (const OrderedJson& branch : *branches) any |= types_of(branch);
+        types = both(types, any);
+      }
+    --depth_;
+    return types == 0 ? implied_types(schema) : types;
+  }
+  /// More parts than were looked at: what was found may not be all.
+  bool gave_up() const { return parts_ > kMaxParts; }
+
+ private:
+  static constexpr int kMaxDepth = 32;
+
+  static unsigned named_types(const OrderedJson& schema) {
+    const auto type = schema.find("type");
+    if (type == schema.end()) return 0;
+    unsigned types = type->is_string() ? type_of_name(type->get<std::string>()) : 0;
+    if (type->is_array())
+      for (const OrderedJson& name : *type)
+        if (name.is_string()) types |= type_of_name(name.get<std::string>());
+    const auto nullable = schema.find("nullable");
+    const bool may_be_null = nullable != schema.end() && *nullable == true;
+    return types != 0 && may_be_null ? types | ValueSchema::kNull : types;
+  }
+
+  static unsigned value_types(const OrderedJson& schema) {
+    unsigned types = 0;
+    if (const auto values = schema.find("enum"); values != schema.end() && values->is_array())
+      for (const OrderedJson& value : *values) types |= type_of_value(value);
+    if (const auto value = schema.find("const"); value != schema.end())
+      types = both(types, type_of_value(*value));
+    return types;
+  }
+
+  const OrderedJson& root_;
+  std::size_t parts_ = 0;
+  int depth_ = 0;
+};
 
 std::string lower_case(std::string_view text) {
   std::string out(text);
@@ -126,24 +207,66 @@ std::optional<std::string> coerced(std::string_view text, unsigned types, Untype
 
 }  // namespace
 
-ValueSchema ValueSchema::property(std::string_view name) const {
-  if (!schema_ || !schema_->is_object()) return {};
-  const auto properties = schema_->find("properties");
-  if (properties != schema_->end() && properties->is_object()) {
-    const auto at = properties->find(std::string(name));
-    if (at != properties->end()) return ValueSchema(&*at);
+ValueSchema::ValueSchema(const OrderedJson* root, Schemas schemas)
+    : root_(root), schemas_(std::move(schemas)) {
+  if (schemas_.empty()) return;
+  TypeFinder finder(*root_);
+  for (const OrderedJson* schema : schemas_) types_ |= finder.types_of(*schema);
+  if (finder.gave_up()) types_ = 0;
+}
+
+// The schemas themselves and all that they refer to and are combined of.
+std::optional<ValueSchema::Schemas> ValueSchema::parts() const {
+  Schemas parts;
+  const auto add = [&](const OrderedJson* schema) {
+    if (schema != nullptr && schema->is_object() && parts.size() <= kMaxParts &&
+        std::ranges::find(parts, schema) == parts.end())
+      parts.push_back(schema);
+  };
+  for (const OrderedJson* schema : schemas_) add(schema);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const OrderedJson& schema = *parts[i];
+    if (const auto reference = schema.find("$ref"); reference != schema.end())
+      add(resolved(*root_, *reference));
+    for (const char* key : {"allOf", "anyOf", "oneOf"})
+      if (const auto others = schema.find(key); others != schema.end() && others->is_array())
+        for (const OrderedJson& other : *others) add(&other);
   }
-  const auto additional = schema_->find("additionalProperties");
-  return additional != schema_->end() && additional->is_object() ? ValueSchema(&*additional) : ValueSchema();
+  return parts.size() > kMaxParts ? std::nullopt : std::optional(std::move(parts));
+}
+
+ValueSchema ValueSchema::property(std::string_view name) const {
+  const auto all = parts();
+  if (!all) return {};
+  Schemas found;
+  for (const OrderedJson* schema : *all) {
+    const auto properties = schema->find("properties");
+    if (properties != schema->end() && properties->is_object())
+      if (const auto at = properties->find(std::string(name)); at != properties->end()) {
+        found.push_back(&*at);
+        continue;
+      }
+    if (schema->contains("patternProperties")) return {};
+    const auto additional = schema->find("additionalProperties");
+    if (additional != schema->end() && additional->is_object()) found.push_back(&*additional);
+  }
+  return {root_, std::move(found)};
 }
 
 ValueSchema ValueSchema::element() const {
-  if (!schema_ || !schema_->is_object()) return {};
-  const auto items = schema_->find("items");
-  return items != schema_->end() && items->is_object() ? ValueSchema(&*items) : ValueSchema();
+  const auto all = parts();
+  if (!all) return {};
+  Schemas found;
+  for (const OrderedJson* schema : *all)
+    for (const char* key : {"items", "prefixItems", "additionalItems"}) {
+      const auto items = schema->find(key);
+      if (items == schema->end()) continue;
+      if (items->is_object()) found.push_back(&*items);
+      if (items->is_array())
+        for (const OrderedJson& item : *items) found.push_back(&item);
+    }
+  return {root_, std::move(found)};
 }
-
-unsigned ValueSchema::types() const { return schema_ ? types_of(*schema_, 0) : 0; }
 
 bool is_json(std::string_view text) {
   // The JSON library takes a NUL byte for the end of its input.

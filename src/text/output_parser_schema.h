@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lanner::text {
 
-/// What a JSON schema says about the type of one value. A view: the schema must outlive it.
+/// What a JSON schema says about the type of one value, its references, combinations and constants included.
+/// Never fewer types than it allows. A view: the schema must outlive it.
 class ValueSchema {
  public:
   enum Type : std::uint8_t {
@@ -23,17 +26,24 @@ class ValueSchema {
 
   /// Nothing known.
   ValueSchema() = default;
-  explicit ValueSchema(const nlohmann::ordered_json* schema) : schema_(schema) {}
+  explicit ValueSchema(const nlohmann::ordered_json* schema)
+      : ValueSchema(schema, schema == nullptr ? Schemas{} : Schemas{schema}) {}
 
   ValueSchema property(std::string_view name) const;
   ValueSchema element() const;
   /// The allowed types (a set of Type bits); 0 when the schema does not say.
-  unsigned types() const;
+  unsigned types() const { return types_; }
   /// A string whatever the text: its pieces can be passed on at once.
-  bool is_string_only() const { return types() == kString; }
+  bool is_string_only() const { return types_ == kString; }
 
  private:
-  const nlohmann::ordered_json* schema_ = nullptr;
+  using Schemas = std::vector<const nlohmann::ordered_json*>;
+  ValueSchema(const nlohmann::ordered_json* root, Schemas schemas);
+  std::optional<Schemas> parts() const;
+
+  const nlohmann::ordered_json* root_ = nullptr;
+  Schemas schemas_;  ///< Each may be the one that counts.
+  unsigned types_ = 0;
 };
 
 /// How text that no schema describes is read.

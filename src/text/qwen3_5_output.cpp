@@ -25,6 +25,10 @@ std::string unquoted(std::string_view name) {
 
 }  // namespace
 
+bool Qwen35Output::carries_key(std::string_view key) {
+  return key.size() <= kMaxName && key.find_first_of(">\n") == std::string_view::npos && unquoted(key) == key;
+}
+
 Qwen35Output::Qwen35Output(Start start)
     : state_(start == Start::kReasoning ? State::kReasoning : State::kContent) {}
 

@@ -22,6 +22,9 @@ class Qwen35Output {
 
   explicit Qwen35Output(Start start);
 
+  /// Whether the name of a parameter is read as itself.
+  static bool carries_key(std::string_view key);
+
   void text(std::string_view text, EventWriter& events);
   /// `spelling` is the marker's text, for where it is shown.
   void marker(Marker marker, std::string_view spelling, EventWriter& events);

@@ -31,7 +31,7 @@ Grammar::~Grammar() = default;
 
 std::shared_ptr<Machine> Grammar::machine() const {
   const std::lock_guard lock(mutex_);
-  if (machine_->memory_bytes() > fresh_bytes_ + kMaxRemembered)
+  if (machine_->memory_bytes() > fresh_bytes_ + kMaxRemembered && !machine_->is_exhausted())
     machine_ = std::make_shared<Machine>(program_, vocabulary_);
   return machine_;
 }

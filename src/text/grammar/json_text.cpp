@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "text/grammar/json_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
+#include "io/message_text.h"
+#include "text/gemma4_output_arguments.h"
 #include "text/grammar/regex.h"
 #include "text/unicode.h"
 
@@ -86,14 +91,30 @@ WriteCharacter JsonText::printed_character() const {
 ExprId JsonText::quoted(ExprId body) {
   const ExprId quote =
       spelling_.quote_marker ? source_.marker(*spelling_.quote_marker) : source_.literal("\"");
-  return source_.sequence({quote, body, quote});
+  return source_.sequence({quote, unbarred(body), quote});
+}
+
+ExprId JsonText::unbarred(ExprId texts) {
+  const Expr& expr = source_.expr(texts);
+  const bool harmless = expr.kind == Expr::Kind::kLiteral && expr.literal.find('<') == std::string::npos;
+  if (spelling_.barred.empty() || harmless || expr.kind == Expr::Kind::kEmpty) return texts;
+  if (!harmless_) {
+    const ExprId barred = parse_whole_regex(source_, spelling_.barred, "string", write_plain);
+    harmless_ = source_.complement(source_.sequence({source_.any_text(), barred, source_.any_text()}));
+  }
+  return source_.both({texts, *harmless_});
 }
 
 std::string JsonText::printed(std::string_view name) const {
   return spelling_.quote_marker ? std::string(name) : printed_string(name);
 }
 
-ExprId JsonText::key(std::string_view name) { return key_of(source_.literal(printed(name))); }
+ExprId JsonText::key(std::string_view name) {
+  if (spelling_.quote_marker && !Gemma4Arguments::carries_key(name))
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("the name {} cannot be written in this model's calls", io::in_quotes(name)));
+  return key_of(source_.literal(printed(name)));
+}
 
 ExprId JsonText::key_of(ExprId body) { return spelling_.quote_marker ? body : quoted(body); }
 

@@ -28,6 +28,8 @@ struct JsonSpelling {
   /// Set for Gemma's tool arguments: strings stand between two of this marker token and hold any text as it
   /// is, keys are bare.
   std::optional<TokenId> quote_marker = std::nullopt;
+  /// A regular expression that no string may match anywhere: what would end the value around it.
+  std::string_view barred = {};
 };
 
 /// Deepest level that white space still grows with.
@@ -49,6 +51,8 @@ class JsonText {
   ExprId any_string();
   /// `body`, made of characters as above, between quotes.
   ExprId quoted(ExprId body);
+  /// Those of the texts that hold nothing barred.
+  ExprId unbarred(ExprId texts);
   /// A key with the given name; a key of given characters; any key.
   ExprId key(std::string_view name);
   ExprId key_of(ExprId body);
@@ -86,6 +90,7 @@ class JsonText {
   GrammarSource& source_;
   JsonSpelling spelling_;
   std::map<std::pair<Part, int>, RuleId> rules_;
+  std::optional<ExprId> harmless_;  ///< Texts without anything barred.
 };
 
 /// The text between the quotes of a JSON string.

@@ -39,9 +39,19 @@ std::unique_lock<std::mutex> Machine::lock(const WorkDeadline& until) {
 }
 
 void Machine::begin(std::uint64_t work, WorkDeadline until) {
-  work_->renew(work, until);
+  work_->renew(is_exhausted_ ? 0 : work, until);
   if (remembered_bytes() > kMaxMachineBytes)
     throw GrammarLimit("the grammar takes too much memory: it has too many states");
+}
+
+template <typename Find>
+void Machine::noting_limit(const Find& find) {
+  try {
+    find();
+  } catch (const GrammarLimit&) {
+    is_exhausted_ = true;
+    throw;
+  }
 }
 
 ParseState Machine::step_token(ParseState state, TokenId token, WorkDeadline until) {
@@ -78,7 +88,7 @@ void Machine::fill_mask(ParseState state, std::span<std::uint64_t> mask, WorkDea
     return;
   }
   begin(kTokenWork, until);
-  compute_mask(state, mask);
+  noting_limit([&] { compute_mask(state, mask); });
   if (masks_.size() >= kMaxMasks) masks_.clear();
   masks_.emplace(state, std::vector<std::uint64_t>(mask.begin(), mask.end()));
 }
@@ -194,18 +204,25 @@ std::string Machine::forced_text(ParseState state, std::size_t max_bytes, WorkDe
   const auto held = lock(until);
   begin(kTokenWork, until);
   std::string text;
-  while (text.size() < max_bytes && !parse_.accepts(state) && parse_.markers(state).empty()) {
-    const std::optional<std::uint8_t> only = next_bytes(state).only();
-    if (!only) break;
-    text.push_back(static_cast<char>(*only));
-    state = parse_.step(state, *only);
-  }
+  noting_limit([&] {
+    while (text.size() < max_bytes && !parse_.accepts(state) && parse_.markers(state).empty()) {
+      const std::optional<std::uint8_t> only = next_bytes(state).only();
+      if (!only) break;
+      text.push_back(static_cast<char>(*only));
+      state = parse_.step(state, *only);
+    }
+  });
   return text;
 }
 
 std::size_t Machine::memory_bytes() {
   const std::lock_guard lock(mutex_);
   return remembered_bytes();
+}
+
+bool Machine::is_exhausted() {
+  const std::lock_guard lock(mutex_);
+  return is_exhausted_;
 }
 
 std::size_t Machine::remembered_bytes() const {

@@ -19,8 +19,9 @@ namespace lanner::text::grammar {
 
 /// A program at work: states and masks found so far, shared by all matchers that started with it. Safe to use
 /// from many threads. What a token asks for is bounded by kTokenWork, and what is remembered by
-/// kMaxMachineBytes: GrammarLimit is thrown beyond, and nothing is lost by it. Behind a deadline, also one
-/// that passes while another thread is at work, GrammarLate is thrown.
+/// kMaxMachineBytes: GrammarLimit is thrown beyond, and after a choice that took too much for all that is not
+/// known yet, so that asking again does not change the answer. Behind a deadline, also one that passes while
+/// another thread is at work, GrammarLate is thrown.
 class Machine {
  public:
   Machine(std::shared_ptr<const Program> program, std::shared_ptr<const GrammarVocabulary> vocabulary);
@@ -36,10 +37,15 @@ class Machine {
   /// The text that must come, at most `max_bytes` of it.
   std::string forced_text(ParseState state, std::size_t max_bytes, WorkDeadline until);
   std::size_t memory_bytes();
+  /// Some choice took too much work: what is not known yet stays unknown.
+  bool is_exhausted();
 
  private:
   std::unique_lock<std::mutex> lock(const WorkDeadline& until);
   void begin(std::uint64_t work, WorkDeadline until = {});
+  /// Steps of guesses do not count: no answer depends on them.
+  template <typename Find>
+  void noting_limit(const Find& find);
   std::size_t remembered_bytes() const;
   void compute_mask(ParseState state, std::span<std::uint64_t> mask);
   void add_exits(const TokenTrie& trie, std::span<const std::uint32_t> exits, ParseState behind,
@@ -61,6 +67,7 @@ class Machine {
   std::unordered_map<ParseState, std::vector<std::uint64_t>> masks_;
   std::unordered_map<ParseState, ByteSet> next_bytes_;
   std::vector<ParseState> path_;
+  bool is_exhausted_ = false;
 };
 
 }  // namespace lanner::text::grammar

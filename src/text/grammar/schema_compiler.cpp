@@ -91,7 +91,7 @@ ExprId SchemaCompiler::constants(const SchemaFacts& facts, int depth) {
     else
       texts.push_back(text);
   }
-  if (!texts.empty()) ways.push_back(source_.literals(std::move(texts)));
+  if (!texts.empty()) ways.push_back(text_.unbarred(source_.literals(std::move(texts))));
   return source_.choice(std::move(ways));
 }
 

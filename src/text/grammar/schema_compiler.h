@@ -35,6 +35,8 @@ class SchemaCompiler {
   };
   /// In the order in which objects have them.
   std::vector<Property> properties(const SchemaFacts& facts);
+  /// What properties that no schema names must be; none when there may be none.
+  std::optional<Conjunction> additional(const SchemaFacts& facts);
 
  private:
   friend class ObjectCompiler;

@@ -6,6 +6,8 @@
 #include <set>
 #include <string_view>
 
+#include "io/message_text.h"
+#include "text/gemma4_output_arguments.h"
 #include "text/grammar/regex.h"
 #include "text/grammar/schema_compiler.h"
 
@@ -39,6 +41,12 @@ class ObjectCompiler {
       if (required || schemas) result.push_back({name, std::move(schemas), required});
     }
     return result;
+  }
+
+  std::optional<Conjunction> additional() {
+    Conjunction schemas;
+    if (facts_.closed || !add_additional(schemas, nullptr)) return std::nullopt;
+    return schemas;
   }
 
   ExprId write() {
@@ -136,6 +144,12 @@ class ObjectCompiler {
 
   void add_declared() {
     for (const SchemaCompiler::Property& property : properties()) {
+      document_.work().take(property.name.size());
+      if (text_.spelling().quote_marker && !Gemma4Arguments::carries_key(property.name))
+        document_.fail(
+            facts_.objects.empty() ? document_.root() : *facts_.objects.front(), "properties",
+            fmt::format("the name {} cannot be written in this model's calls", io::in_quotes(property.name)),
+            ErrorKind::kUnsupported);
       const ExprId value =
           property.schemas ? compiler_.value(*property.schemas, depth_ + 1) : source_.nothing();
       members_.push_back(
@@ -287,6 +301,10 @@ class ObjectCompiler {
 
 std::vector<SchemaCompiler::Property> SchemaCompiler::properties(const SchemaFacts& facts) {
   return ObjectCompiler(*this, facts, 0).properties();
+}
+
+std::optional<Conjunction> SchemaCompiler::additional(const SchemaFacts& facts) {
+  return ObjectCompiler(*this, facts, 0).additional();
 }
 
 ExprId SchemaCompiler::object(const SchemaFacts& facts, int depth) {

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "text/grammar/grammar_bombs.h"
+#include "text/grammar/regex.h"
 #include "text/grammar/token_mask.h"
 #include "text/grammar/work.h"
 
@@ -123,4 +124,29 @@ TEST_CASE("grammar bombs: behind a deadline nothing changes, and the same may be
     }
   }
   CHECK(late > 0);
+}
+
+TEST_CASE("grammar bombs: what took too much work for a token takes too much when it is asked again") {
+  const Vocabulary vocabulary = byte_vocabulary({std::string(1000, 'a')});
+  GrammarSource source;
+  const ExprId root = parse_whole_regex(source, "(a?){2000}a{2000}", "regex", write_plain);
+  const RuleId rule = source.add_rule("root");
+  source.define(rule, root);
+  source.set_root(rule);
+  const auto grammar = make_grammar(std::move(source), vocabulary);
+  const auto follow = [&] {
+    try {
+      Matcher matcher(grammar);
+      for (int step = 0; step < 2000; ++step) {
+        (void)allowed_tokens(matcher);
+        if (!matcher.accept('a')) return std::string("refused");
+      }
+    } catch (const GrammarLimit& limit) {
+      return std::string(limit.what());
+    }
+    return std::string("followed");
+  };
+  const std::string first = follow();
+  CHECK(first.find("too much work") != std::string::npos);
+  for (int again = 0; again < 3; ++again) CHECK(follow() == first);
 }
