@@ -144,6 +144,7 @@ TermId Terms::repeat(TermId term, std::uint32_t min, std::uint32_t max) {
   if (term == kNothing) return min == 0 ? kEmpty : kNothing;
   if (term == kAnything || (min == 1 && max == 1)) return term;
   if (nodes_[term].nullable) min = 0;
+  if (term == nodes_[kAnything].a && min == 0 && max == kUnbounded) return kAnything;
   const Node& node = nodes_[term];
   if (node.kind == Kind::kRepeat && node.min <= 1)  // (x{0,m}){p,n} is x{0,mn}, (x{1,m}){p,n} is x{p,mn}.
     return repeat(node.a, min, product(node.max, max));
