@@ -118,9 +118,9 @@ FinishReason public_reason(engine::FinishReason reason) {
 }
 
 Error failure_of(const engine::Failure& failure) {
-  if (failure.kind == engine::FailureKind::kError || failure.kind == engine::FailureKind::kDeviceLost)
-    return {public_kind(failure.error), failure.message};
-  return {ErrorKind::kTimeout, failure.message};
+  if (failure.kind == engine::FailureKind::kDeadline || failure.kind == engine::FailureKind::kQueueTimeout)
+    return {ErrorKind::kTimeout, failure.message};
+  return {public_kind(failure.error), failure.message};
 }
 
 }  // namespace

@@ -116,6 +116,7 @@ struct RequestEnd {
 /// Why a request failed after it was accepted.
 enum class FailureKind : std::uint8_t {
   kError,         ///< `error` tells
+  kGrammarLimit,  ///< what its answer must be takes more work or memory than one request may cause
   kDeadline,      ///< it took longer than it was given
   kQueueTimeout,  ///< it waited longer than it was willing to
   kDeviceLost,    ///< the device failed for good; the engine loads the model again

@@ -314,7 +314,7 @@ void Scheduler::settle(std::vector<StepWork>& works) {
   for (StepWork& work : works) {
     Sequence& sequence = *work.sequence;
     Ticket& ticket = sequence.ticket();
-    if (work.error) fail(ticket, {.error = work.error->kind(), .message = work.error->what()});
+    if (work.failure) fail(ticket, *work.failure);
     if (work.phase == layers::Phase::kPrompt || work.phase == layers::Phase::kKnown)
       stats_.computed_prompt_tokens += work.rows();
     if (!work.prompt_logprobs.empty()) {

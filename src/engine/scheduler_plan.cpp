@@ -35,7 +35,7 @@ bool can_compute(const Sequence& sequence) {
 void Scheduler::go_on_late(Sequence::Deadline until) {
   for (const Owned& sequence : running_) {
     if (const auto fault = fault_of(*sequence, [&] { sequence->go_on(until); }))
-      fail(sequence->ticket(), {.error = fault->kind(), .message = fault->what()});
+      fail(sequence->ticket(), *fault);
     deliver(*sequence);
   }
   remove_over(running_);

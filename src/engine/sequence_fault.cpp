@@ -3,20 +3,30 @@
 
 #include "engine/adapter_fault.h"
 #include "engine/sequence.h"
+#include "text/grammar/work.h"
 
 namespace lanner::engine {
 
-Error current_fault(const Sequence& sequence) {
+namespace {
+
+Failure failure_of(const Error& error, FailureKind kind = FailureKind::kError) {
+  return {.kind = kind, .error = error.kind(), .message = error.what()};
+}
+
+}  // namespace
+
+Failure current_fault(const Sequence& sequence) {
   try {
     throw;
   } catch (const NotFinite& error) {
     const AdapterSet* adapters = sequence.request().adapters.get();
-    if (adapters == nullptr) return error;
-    return broken_by(*adapters);
+    return failure_of(adapters == nullptr ? Error(error) : broken_by(*adapters));
+  } catch (const text::grammar::GrammarLimit& error) {
+    return failure_of(error, FailureKind::kGrammarLimit);
   } catch (const Error& error) {
-    return error;
+    return failure_of(error);
   } catch (const std::exception& error) {
-    return {ErrorKind::kInternal, error.what()};
+    return {.message = error.what()};
   }
 }
 

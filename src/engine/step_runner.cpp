@@ -36,7 +36,7 @@ void use_logits(StepWork& work, std::size_t row, std::span<float> logits, Sequen
 /// Notes what goes wrong with one sequence alone.
 template <typename Use>
 void guarded(StepWork& work, Use&& use) {
-  if (auto fault = fault_of(*work.sequence, std::forward<Use>(use))) work.error = std::move(fault);
+  if (auto fault = fault_of(*work.sequence, std::forward<Use>(use))) work.failure = std::move(fault);
 }
 
 /// Those with the same adapters follow each other, so that these are added to all their rows at once.
@@ -165,7 +165,7 @@ void StepRunner::choose_on_device(std::vector<RowsOfOne>& parts, const Tensor& l
   // What is left needs the logits themselves.
   std::vector<RowsOfOne> rest;
   for (std::size_t i = 0; i < parts.size(); ++i)
-    if (!choices[i] && !parts[i].work->error) rest.push_back(std::move(parts[i]));
+    if (!choices[i] && !parts[i].work->failure) rest.push_back(std::move(parts[i]));
   parts = std::move(rest);
 }
 

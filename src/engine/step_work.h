@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cache/sequence_cache.h"
-#include "core/error.h"
+#include "engine/event.h"
 #include "engine/sequence.h"
 #include "layers/step.h"
 
@@ -24,7 +24,7 @@ struct StepWork {
   std::size_t guesses = 0;                ///< of the rows, at the end: not decided when the step began
   std::vector<std::int32_t> wanted = {};  ///< rows whose logits are needed
   std::optional<cache::Draft> draft = {};
-  std::optional<Error> error = {};                 ///< what went wrong with this sequence alone
+  std::optional<Failure> failure = {};             ///< what went wrong with this sequence alone
   std::vector<LogprobEntry> prompt_logprobs = {};  ///< of the prompt's tokens after the wanted rows
 
   std::size_t rows() const { return ids.size(); }

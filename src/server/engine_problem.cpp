@@ -41,6 +41,8 @@ Problem failure_problem(const engine::Failure& failure, std::string_view request
               .retry_seconds = 5};
     case engine::FailureKind::kDeviceLost:
       return device_lost_problem(failure.message);
+    case engine::FailureKind::kGrammarLimit:
+      return {.code = "grammar_limit", .message = failure.message};
     case engine::FailureKind::kError:
       break;
   }

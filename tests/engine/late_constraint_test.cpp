@@ -153,6 +153,7 @@ TEST_CASE("what goes wrong with a late constraint fails its request alone") {
   const Collected got = collect(engine.require(request));
   REQUIRE(got.failure);
   CHECK(got.failure->message == "too much work");
+  CHECK(got.failure->kind == FailureKind::kGrammarLimit);
   CHECK(got.failure->error == ErrorKind::kUnsupported);
   CHECK(!collect(engine.require(ask(*model, "The fox", 4))).failure);
 }

@@ -129,6 +129,19 @@ TEST_CASE("an answer has the shape that was asked for, streamed or whole") {
   }
 }
 
+TEST_CASE("a grammar that takes too much work for a token is refused alike each time") {
+  const std::uint16_t port = shared_server("tale-gemma4").port();
+  const Json body = {{"prompt", "hi"},
+                     {"structured_outputs", {{"regex", "(a?){2000}a{2000}"}}},
+                     {"max_tokens", 60},
+                     {"seed", 1}};
+  for (int again = 0; again < 3; ++again) {
+    const HttpReply reply = http_post(port, "/v1/completions", body);
+    REQUIRE(reply.status == 400);
+    CHECK(reply.json()["error"]["code"] == "grammar_limit");
+  }
+}
+
 TEST_CASE("a schema or grammar that cannot be used is refused with its place") {
   const std::uint16_t port = shared_server("tale-gemma4").port();
   const auto error = [&](const char* field, Json value) {
