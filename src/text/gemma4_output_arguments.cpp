@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "text/gemma4_output_arguments.h"
 
+#include <utility>
+
 #include "text/bounded_json.h"
 #include "text/markup_blanks.h"
 
@@ -17,7 +19,7 @@ bool Gemma4Arguments::carries_key(std::string_view key) {
 }
 
 Gemma4Arguments::Gemma4Arguments(ValueSchema schema, char close) {
-  open_.push_back({true, close, schema, true, {}});
+  open_.push_back({true, close, std::move(schema), true, {}});
 }
 
 Gemma4Arguments::Status Gemma4Arguments::read(std::string_view& text, std::string& json) {
