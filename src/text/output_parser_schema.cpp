@@ -224,8 +224,9 @@ std::optional<ValueSchema::Schemas> ValueSchema::parts() const {
       parts.push_back(schema);
   };
   for (const OrderedJson* schema : schemas_) add(schema);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const OrderedJson& schema = *parts[i];
+  std::size_t next = 0;
+  while (next < parts.size()) {
+    const OrderedJson& schema = *parts[next++];
     if (const auto reference = schema.find("$ref"); reference != schema.end())
       add(resolved(*root_, *reference));
     for (const char* key : {"allOf", "anyOf", "oneOf"})
@@ -282,7 +283,7 @@ std::string json_string(std::string_view text) {
   return OrderedJson(text).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-std::string coerce_to_json(std::string_view text, ValueSchema schema, Untyped untyped) {
+std::string coerce_to_json(std::string_view text, const ValueSchema& schema, Untyped untyped) {
   return coerced(trimmed(text), schema.types(), untyped).value_or(json_string(text));
 }
 

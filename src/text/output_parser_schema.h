@@ -54,7 +54,7 @@ enum class Untyped : std::uint8_t {
 
 /// The JSON of a value that a model wrote as plain text: coerced to the schema's types where it parses
 /// exactly, otherwise a string.
-std::string coerce_to_json(std::string_view text, ValueSchema schema, Untyped untyped);
+std::string coerce_to_json(std::string_view text, const ValueSchema& schema, Untyped untyped);
 
 /// Whether the text is one JSON value.
 bool is_json(std::string_view text);
