@@ -14,6 +14,8 @@ constexpr std::size_t kFewTokens = 64;
 // Prompts share a step in pieces of so many rows. A piece goes into every step, so one must not take longer
 // than people's patience between two tokens; products of 8 rows are about as fast a row as those of more.
 constexpr std::size_t kPiece = 8;
+// Of the time that people are patient, what steps are planned for: predictions err.
+constexpr double kPlannedShare = 0.85;
 // A sequence that lost its caches so often keeps them, unless nothing else can give way.
 constexpr std::size_t kMostPreemptions = 3;
 // A prompt passed over so often comes next.
@@ -111,7 +113,7 @@ StepWork Scheduler::generating_work(Sequence& sequence, std::size_t depth, Seque
 
 std::size_t Scheduler::prompt_share(std::size_t rows) const {
   std::size_t share = options_.max_step_tokens - std::min(options_.max_step_tokens, rows);
-  const auto budget_ms = static_cast<double>(options_.inter_token_budget.count());
+  const double budget_ms = kPlannedShare * static_cast<double>(options_.inter_token_budget.count());
   if (rows > 0 && budget_ms > 0)
     while (share > kPiece && cost_.predict_ms(rows + share) > budget_ms) share -= kPiece;
   return std::max(share, kPiece);  // prompts never starve
