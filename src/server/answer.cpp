@@ -36,13 +36,6 @@ std::size_t AnswerChoice::complete_calls() const {
   return static_cast<std::size_t>(std::ranges::count_if(calls, &AnswerCall::complete));
 }
 
-std::vector<const AnswerCall*> AnswerChoice::shown_calls() const {
-  std::vector<const AnswerCall*> shown;
-  for (const AnswerCall& call : calls)
-    if (!call.withdrawn) shown.push_back(&call);
-  return shown;
-}
-
 const char* AnswerChoice::finish_reason() const {
   if (end->reason == engine::FinishReason::kLength) return "length";
   return complete_calls() > 0 ? "tool_calls" : "stop";
@@ -85,18 +78,13 @@ void Answer::add_text(AnswerChoice& choice, std::size_t index, const text::Outpu
       if (!choice.calls.empty()) choice.calls.back().complete = true;
       break;
     case Kind::kToolBroken:
-      withdraw_call(choice, event.text);
+      // A stream has shown the call, and what was sent stays sent.
+      if (facts_.delivery == Delivery::kStream) break;
+      if (!choice.blocks.empty() && choice.blocks.back().kind == AnswerBlock::Kind::kCall)
+        choice.blocks.pop_back();
+      add_content(choice, event.text);
       break;
   }
-}
-
-/// A stream has shown the call, and what was sent stays sent.
-void Answer::withdraw_call(AnswerChoice& choice, const std::string& markup) {
-  if (facts_.delivery == Delivery::kStream) return;
-  if (!choice.calls.empty()) choice.calls.back().withdrawn = true;
-  if (!choice.blocks.empty() && choice.blocks.back().kind == AnswerBlock::Kind::kCall)
-    choice.blocks.pop_back();
-  add_content(choice, markup);
 }
 
 void Answer::add_content(AnswerChoice& choice, const std::string& text) {

@@ -34,7 +34,6 @@ struct AnswerCall {
   std::string name;
   std::string arguments;  ///< JSON text
   bool complete = false;
-  bool withdrawn = false;  ///< it broke and is content instead
 };
 
 /// A part of an answer between two of other kinds.
@@ -50,15 +49,13 @@ struct AnswerBlock {
 struct AnswerChoice {
   std::string reasoning;
   std::string content;
-  std::vector<AnswerCall> calls;    ///< also incomplete and withdrawn ones
+  std::vector<AnswerCall> calls;    ///< also incomplete ones
   std::vector<AnswerBlock> blocks;  ///< all that is shown, in the order it came
   std::vector<engine::LogprobEntry> logprobs;
   std::vector<TokenId> tokens;
   std::optional<engine::ChoiceEnd> end;
 
   std::size_t complete_calls() const;
-  /// Those that were not withdrawn.
-  std::vector<const AnswerCall*> shown_calls() const;
   /// "stop", "length" or "tool_calls". The choice must have ended.
   const char* finish_reason() const;
 };
@@ -93,7 +90,6 @@ class Answer {
  private:
   AnswerChoice& at(std::size_t choice);
   void add_text(AnswerChoice& choice, std::size_t index, const text::OutputEvent& event);
-  void withdraw_call(AnswerChoice& choice, const std::string& markup);
   static void add_content(AnswerChoice& choice, const std::string& text);
 
   AnswerFacts facts_;

@@ -54,15 +54,15 @@ void ChatFormat::put_reasoning(Json& target, const std::string& text) const {
 Json ChatFormat::whole_choice(const Answer& answer, std::size_t index) const {
   const AnswerChoice& choice = answer.choice(index);
   Json message{{"role", "assistant"}, {"content", choice.content}};
-  const std::vector<const AnswerCall*> calls = choice.shown_calls();
-  if (choice.content.empty() && !calls.empty()) message["content"] = nullptr;
+  if (choice.content.empty() && choice.complete_calls() > 0) message["content"] = nullptr;
   if (!choice.reasoning.empty() && !answer.facts().exclude_reasoning)
     put_reasoning(message, choice.reasoning);
   message["refusal"] = nullptr;
-  for (const AnswerCall* call : calls)
-    message["tool_calls"].push_back({{"id", call->id},
-                                     {"type", "function"},
-                                     {"function", {{"name", call->name}, {"arguments", call->arguments}}}});
+  for (const AnswerCall& call : choice.calls)
+    if (call.complete)
+      message["tool_calls"].push_back({{"id", call.id},
+                                       {"type", "function"},
+                                       {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
   Json json{{"index", index}, {"message", std::move(message)}, {"logprobs", nullptr}};
   if (options_.logprobs)
     json["logprobs"] = {{"content", logprob_entries_json(choice.logprobs, *tokenizer_)},
