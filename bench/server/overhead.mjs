@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Usage: node bench/server/overhead.mjs [PROGRAM] [MODEL] [THREADS] [TOKENS] [REPEATS]
+// Usage: node bench/server/overhead.mjs [PROGRAM] [MODEL] [THREADS] [TOKENS] [REPEATS] [CLIENT]
 // What serving costs. In turns, each side in a new process, with the same threads, sampler, prompt and seed: tokens per second of `lanner run` by
 // its own clock, and those of one streaming client on loopback by the client's clock. Both must give the same text.
 // `first_byte_ms`: from the engine's first token to the first byte at the client, reading the request included (the
 // client's wait less the engine's own time to the first token). Prints one JSON line.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { eventsOf, median, startServer } from './loopback.mjs';
+import { eventsOf, median, startServer, unchunk } from './loopback.mjs';
 
 const program = process.argv[2] ?? 'build/release/lanner';
 const model = process.argv[3] ?? 'models/tale-gemma4';
 const threads = Number(process.argv[4] ?? 2);
 const tokens = Number(process.argv[5] ?? 200);
 const repeats = Number(process.argv[6] ?? 7);
+const client = process.argv[7] ?? 'build/bench/bench/stream_client';
 const prompt = 'Once upon a time there was a fox with a lantern.';
 
 function bare() {
@@ -27,25 +28,21 @@ function bare() {
 
 // A client at real-time priority, where allowed: its own wait for a core is no cost of the server.
 const realTime = spawnSync('chrt', ['-f', '1', 'true']).status === 0 ? ['chrt', '-f', '1'] : [];
-const curl = (...options) => {
-  const [command, ...rest] = [...realTime, 'curl', ...options];
-  return execFileSync(command, rest).toString();
-};
-
-const headers = ['-H', 'Content-Type: application/json'];
 const common = { prompt, ignore_eos: true, temperature: 1, top_p: 1, top_k: 0 };
 
-/// curl is the client: what it needs for a piece is little beside a token.
+/// One answer: its text as it came over the wire, and when its first and last byte came (ms).
+function post(body) {
+  const [command, ...rest] = [...realTime, client, String(server.port), '/v1/completions'];
+  const { status, stdout, stderr } = spawnSync(command, rest, { input: JSON.stringify({ ...common, ...body }), encoding: 'latin1' });
+  assert.equal(status, 0, stderr);
+  return { bytes: Buffer.from(stdout, 'latin1'), ...JSON.parse(stderr) };
+}
+
 function stream(body) {
-  const format = '\n%{time_pretransfer} %{time_starttransfer} %{time_total}';
-  const text = curl(
-    '-sN', `http://127.0.0.1:${server.port}/v1/completions`, ...headers, '-w', format, '-d',
-    JSON.stringify({ ...common, ...body, stream: true, stream_options: { include_usage: true, include_timings: true } }),
-  );
-  const [sent, first, end] = text.slice(text.lastIndexOf('\n')).trim().split(' ').map((seconds) => 1000 * Number(seconds));
-  const events = eventsOf(text);
+  const { bytes, first_ms: first, last_ms: last } = post({ ...body, stream: true, stream_options: { include_usage: true, include_timings: true } });
+  const events = eventsOf(unchunk(bytes));
   const { timings } = events.at(-1).lanner;
-  return { events, timings, firstByteMs: first - sent - timings.queue_ms - timings.prompt_ms, streamMs: end - first };
+  return { events, timings, firstByteMs: first - timings.queue_ms - timings.prompt_ms, streamMs: last - first };
 }
 
 function served() {
@@ -60,10 +57,8 @@ function served() {
 
 /// The same answer without streaming: the engine's own rate, while the server does nothing for single tokens.
 function whole() {
-  const text = curl(
-    '-si', `http://127.0.0.1:${server.port}/v1/completions`, ...headers, '-d', JSON.stringify({ ...common, max_tokens: tokens, seed: 1 }),
-  );
-  return (1000 * (tokens - 1)) / Number(/decode;dur=([\d.]+)/.exec(text)[1]);
+  const { bytes } = post({ max_tokens: tokens, seed: 1 });
+  return (1000 * (tokens - 1)) / Number(/decode;dur=([\d.]+)/.exec(bytes.toString('latin1'))[1]);
 }
 
 let server;

@@ -28,10 +28,10 @@ std::optional<Event> RequestChannel::next(std::optional<std::chrono::millisecond
   {
     std::unique_lock lock(mutex_);
     const auto ready = [&] { return !events_.empty() || closed_; };
-    if (timeout)
-      arrived_.wait_for(lock, *timeout, ready);
-    else
+    if (!timeout)
       arrived_.wait(lock, ready);
+    else if (*timeout > std::chrono::milliseconds(0))  // even a wait for nothing gives the core away
+      arrived_.wait_for(lock, *timeout, ready);
     if (events_.empty()) return std::nullopt;
     event = std::move(events_.front());
     events_.pop_front();

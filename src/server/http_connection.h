@@ -53,6 +53,7 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
     const auto peer = socket().remote_endpoint(ignored);
     if (!ignored) peer_ = peer.address().to_string();
     socket().set_option(Tcp::no_delay(true), ignored);
+    socket().non_blocking(true, ignored);
     if constexpr (kTls) {
       guard(context_->options.header_timeout);
       stream_.async_handshake(asio::ssl::stream_base::server,
@@ -119,6 +120,7 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
   void linger();
   void end_sending();
   void discard();
+  void write_at_once();
   void write_pending();
   void wrote(error_code error);
   void response_sent();

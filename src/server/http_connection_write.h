@@ -58,7 +58,19 @@ void HttpConnection<Stream>::send(std::string data) {
     dropped_ = true;
     return close();
   }
+  write_at_once();
   write_pending();
+}
+
+/// What the socket takes now needs no completion, which would wake another thread and set a watch for each
+/// token.
+template <typename Stream>
+void HttpConnection<Stream>::write_at_once() {
+  if constexpr (!kTls) {
+    if (is_writing_) return;
+    error_code error;  // comes again in write_pending()
+    pending_.erase(0, stream_.write_some(asio::buffer(pending_), error));
+  }
 }
 
 template <typename Stream>
