@@ -93,9 +93,8 @@ std::optional<float> scale_of(const JsonFields& fields) {
   return scale ? std::optional(static_cast<float>(*scale)) : std::nullopt;
 }
 
-void mount(const Service::Call& call, const Spelling& spelling) {
+Reply mount(const Service::Call& call, const Json& body, const Spelling& spelling) {
   require_admin(call);
-  const Json body = parse_body(call.request().body);
   const JsonFields fields(body);
   const std::string id = adapter_id(fields, spelling.id);
   const fs::path folder = adapter_folder(call, fields, spelling.path);
@@ -116,8 +115,8 @@ void mount(const Service::Call& call, const Spelling& spelling) {
                         .param = spelling.id});
   const auto mounted = engine.adapters().find(id);
   if (!mounted) throw RequestError(unknown_adapter(id));  // somebody was faster
-  call.exchange->respond({.status = result == engine::MountResult::kMounted ? 201 : 200,
-                          .body = write_json(adapter_json(*mounted))});
+  return [exchange = call.exchange, status = result == engine::MountResult::kMounted ? 201 : 200,
+          text = write_json(adapter_json(*mounted))] { exchange->respond({.status = status, .body = text}); };
 }
 
 Json unmounted_json(const std::string& id) {
@@ -173,8 +172,8 @@ void list_available_adapters(const Service::Call& call) {
   call.respond({{"object", "list"}, {"adapters", std::move(adapters)}});
 }
 
-void mount_adapter(const Service::Call& call) { mount(call, kOwn); }
-void load_lora_adapter(const Service::Call& call) { mount(call, kVllm); }
+Reply mount_adapter(const Service::Call& call, const Json& body) { return mount(call, body, kOwn); }
+Reply load_lora_adapter(const Service::Call& call, const Json& body) { return mount(call, body, kVllm); }
 
 void change_adapter(const Service::Call& call) {
   require_admin(call);

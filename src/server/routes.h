@@ -30,10 +30,10 @@ void load_state(const Service::Call& call);
 void require_admin(const Service::Call& call);
 void list_adapters(const Service::Call& call);
 void list_available_adapters(const Service::Call& call);
-void mount_adapter(const Service::Call& call);
+Reply mount_adapter(const Service::Call& call, const Json& body);
 void change_adapter(const Service::Call& call);
 void unmount_adapter(const Service::Call& call);
-void load_lora_adapter(const Service::Call& call);
+Reply load_lora_adapter(const Service::Call& call, const Json& body);
 void unload_lora_adapter(const Service::Call& call);
 
 void list_models(const Service::Call& call);

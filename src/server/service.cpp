@@ -145,10 +145,10 @@ void Service::add_routes() {
   add("POST", "/v1/state/load", Needs::kWork, load_state);
   add("GET", "/v1/adapters", Needs::kModel, list_adapters);
   add("GET", "/v1/adapters/available", Needs::kModel, list_available_adapters);
-  add("POST", "/v1/adapters", Needs::kWork, mount_adapter);
+  add_prepared("/v1/adapters", Needs::kWork, mount_adapter);
   add("PATCH", "/v1/adapters/{id}", Needs::kWork, change_adapter);
   add("DELETE", "/v1/adapters/{id}", Needs::kWork, unmount_adapter);
-  add("POST", "/v1/load_lora_adapter", Needs::kWork, load_lora_adapter);
+  add_prepared("/v1/load_lora_adapter", Needs::kWork, load_lora_adapter);
   add("POST", "/v1/unload_lora_adapter", Needs::kWork, unload_lora_adapter);
   add("GET", "/v1/models", Needs::kModel, list_models);
   add("GET", "/v1/models/{id}", Needs::kModel, show_model);
