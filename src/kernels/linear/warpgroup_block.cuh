@@ -195,7 +195,6 @@ __device__ void multiply(float (&totals)[kRows / 2], std::uint8_t* memory, const
   if (place.begin >= place.end) return;
   ChunkCodes<kCode, kGroup, Stages> codes;
   UnitFragments f[2];
-  unsigned in_slice = 0;
   unsigned held = kNone;  // the stage of unit 1 of the chunk before
   const auto stage_of = [&](unsigned stage) { return memory + stage * Stages::kBytes; };
   const auto await = [&] {
@@ -208,36 +207,37 @@ __device__ void multiply(float (&totals)[kRows / 2], std::uint8_t* memory, const
   };
   await();
   f[0] = codes.widen(0);
-  for (unsigned chunk = place.begin; chunk < place.end; ++chunk) {
-    const unsigned stage = cursor.stage;
-    const std::uint64_t rows = describe_rows(shared_address(stage_of(stage)));
-    begin_products();
-    multiply_step(sums, f[0].a[0], rows, in_slice != 0);
-    multiply_step(sums, f[0].a[1], rows + kStepOffset, true);
-    end_products();
-    codes.load(stage_of(stage), 1);
-    wait_products<1>();
-    if (held != kNone) release(held);
-    f[1] = codes.widen(1);
-    begin_products();
-    multiply_step(sums, f[1].a[0], rows + 2 * kStepOffset, true);
-    multiply_step(sums, f[1].a[1], rows + 3 * kStepOffset, true);
-    end_products();
-    cursor.advance<Stages>();
-    const bool more = chunk + 1 < place.end;
-    if (more) await();
-    if (++in_slice == per_slice || !more) {
-      wait_products<0>();
-#pragma unroll
-      for (unsigned i = 0; i < kRows / 2; ++i) totals[i] += sums[i];
-      release(stage);
-      held = kNone;
-      in_slice = 0;
-    } else {
+  for (unsigned chunk = place.begin; chunk < place.end;) {
+    const unsigned slice_end = min(chunk + per_slice, place.end);
+    // Slices have a loop of their own: where running products meet a branch the compiler waits for them.
+    for (bool keep = false;; keep = true) {
+      const unsigned stage = cursor.stage;
+      const std::uint64_t rows = describe_rows(shared_address(stage_of(stage)));
+      begin_products();
+      multiply_step(sums, f[0].a[0], rows, keep);
+      multiply_step(sums, f[0].a[1], rows + kStepOffset, true);
+      end_products();
+      codes.load(stage_of(stage), 1);
       wait_products<1>();
+      if (held != kNone) release(held);
+      f[1] = codes.widen(1);
+      begin_products();
+      multiply_step(sums, f[1].a[0], rows + 2 * kStepOffset, true);
+      multiply_step(sums, f[1].a[1], rows + 3 * kStepOffset, true);
+      end_products();
       held = stage;
+      cursor.advance<Stages>();
+      if (++chunk < place.end) await();
+      if (chunk == slice_end) break;
+      wait_products<1>();
+      f[0] = codes.widen(0);
     }
-    if (more) f[0] = codes.widen(0);
+    wait_products<0>();
+#pragma unroll
+    for (unsigned i = 0; i < kRows / 2; ++i) totals[i] += sums[i];
+    release(held);
+    held = kNone;
+    if (chunk < place.end) f[0] = codes.widen(0);
   }
 }
 

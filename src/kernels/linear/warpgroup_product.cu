@@ -57,35 +57,52 @@ __device__ float load_from(unsigned rank, const float* mine) {
 }
 
 /// Writes what a block has computed in full. With a gate each group of warps finishes half of the rows, once
-/// the other has passed it its values.
+/// the other has passed it its values. Loads stand together, ahead of what needs them.
 template <unsigned kRows>
-__device__ void store(const float (&totals)[kRows / 2], float* passed, const SplitRows& x, const Place& place,
+__device__ void store(float (&totals)[kRows / 2], float* passed, const SplitRows& x, const Place& place,
                       ProductGate gate) {
   const unsigned group = threadIdx.x / kGroupThreads;
   const TiledWeight& w = place.w(group);
   const unsigned first = place.tile(group) * 16;
-  const auto value_of = [&](unsigned i, unsigned row, unsigned n) {
-    return totals[i] * (x.factors[std::size_t{place.row} + row] * w.factors[n]);
-  };
-  const bool gates = gate != ProductGate::kNone;
-  const auto mine = [&](unsigned row) { return !gates || row / (kRows / 2) == group; };
-  if (gates) {
+  {
+    float row_factors[kRows / 4];
+    float output_factors[2];
+    for_elements<kRows>([&](unsigned i, unsigned row, unsigned output) {
+      if (i % 4 < 2) row_factors[i / 4 * 2 + i % 2] = x.factors[place.row + min(row, place.rows - 1)];
+      if (i < 4 && i % 2 == 0) output_factors[i / 2] = w.factors[min(first + output, w.rows - 1)];
+    });
+#pragma unroll
+    for (unsigned i = 0; i < kRows / 2; ++i)
+      totals[i] *= row_factors[i / 4 * 2 + i % 2] * output_factors[i % 4 / 2];
+  }
+  const auto place_of = [&](unsigned row, unsigned n) { return (std::size_t{place.row} + row) * w.rows + n; };
+  const auto valid = [&](unsigned row, unsigned n) { return row < place.rows && n < w.rows; };
+  if (gate != ProductGate::kNone) {
     wait_for_products();
     for_elements<kRows>([&](unsigned i, unsigned row, unsigned output) {
-      if (!mine(row) && row < place.rows && first + output < w.rows)
-        passed[row * kPitch + output] = value_of(i, row, first + output);
+      if (row / (kRows / 2) != group) passed[row * kPitch + output] = totals[i];
     });
     wait_for_products();
+    for_elements<kRows / 2>([&](unsigned i, unsigned row, unsigned output) {
+      const float mine = group == 0 ? totals[i] : totals[i + kRows / 4];
+      const unsigned at = row + group * (kRows / 2);
+      const float other = passed[at * kPitch + output];
+      const float value = gated(gate, group == 0 ? mine : other, group == 0 ? other : mine);
+      if (valid(at, first + output)) write_result(place.to, place_of(at, first + output), value);
+    });
+    return;
+  }
+  if (place.to.residual != nullptr) {
+    float residuals[kRows / 2];
+    for_elements<kRows>([&](unsigned i, unsigned row, unsigned output) {
+      residuals[i] = 0;
+      if (valid(row, first + output)) residuals[i] = place.to.residual[place_of(row, first + output)];
+    });
+#pragma unroll
+    for (unsigned i = 0; i < kRows / 2; ++i) totals[i] = residuals[i] + totals[i];
   }
   for_elements<kRows>([&](unsigned i, unsigned row, unsigned output) {
-    const unsigned n = first + output;
-    if (!mine(row) || row >= place.rows || n >= w.rows) return;
-    float value = value_of(i, row, n);
-    if (gates) {
-      const float other = passed[row * kPitch + output];
-      value = group == 0 ? gated(gate, value, other) : gated(gate, other, value);
-    }
-    write_result(place.to, (std::size_t{place.row} + row) * w.rows + n, value);
+    if (valid(row, first + output)) place.to.out[place_of(row, first + output)] = totals[i];
   });
 }
 
