@@ -14,8 +14,25 @@ __global__ void map_kernel(float* out, const float* a, const float* b, std::size
   if (i < count) out[i] = f(a[i], b[i]);
 }
 
+// Fast because a thread asks for 16 bytes of each input at once.
+template <typename F>
+__global__ void map_vectors_kernel(float4* out, const float4* a, const float4* b, std::size_t count, F f) {
+  begin_kernel();
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const float4 x = a[i];
+  const float4 y = b[i];
+  out[i] = {f(x.x, y.x), f(x.y, y.y), f(x.z, y.z), f(x.w, y.w)};
+}
+
+bool in_vectors(const float* x) { return reinterpret_cast<std::uintptr_t>(x) % sizeof(float4) == 0; }
+
 template <typename F>
 void map(CudaQueue& queue, float* out, const float* a, const float* b, std::size_t count, F f) {
+  if (count % 4 == 0 && in_vectors(out) && in_vectors(a) && in_vectors(b))
+    return queue.launch(map_vectors_kernel<F>, {blocks_for(count / 4, kThreads)}, {kThreads},
+                        reinterpret_cast<float4*>(out), reinterpret_cast<const float4*>(a),
+                        reinterpret_cast<const float4*>(b), count / 4, f);
   queue.launch(map_kernel<F>, {blocks_for(count, kThreads)}, {kThreads}, out, a, b, count, f);
 }
 

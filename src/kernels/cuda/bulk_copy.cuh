@@ -39,6 +39,9 @@ __device__ inline void copy_bulk(void* to, const void* from, unsigned bytes, std
       : "memory");
 }
 
+/// What this thread wrote may be overwritten by copies that are asked for behind a barrier.
+__device__ inline void fence_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
 /// Waits for the end of the phase of this parity, 0 first.
 __device__ inline void wait_barrier(std::uint64_t* barrier, unsigned parity) {
   asm volatile(
@@ -62,6 +65,7 @@ __device__ inline void copy_bulk(void* to, const void* from, unsigned bytes, std
   for (unsigned i = 0; i < bytes / 16; ++i)
     static_cast<uint4*>(to)[i] = __ldg(static_cast<const uint4*>(from) + i);
 }
+__device__ inline void fence_copies() {}
 __device__ inline void wait_barrier(std::uint64_t* /*barrier*/, unsigned /*parity*/) { __syncwarp(); }
 
 #endif

@@ -1,447 +1,456 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/delta_net/delta_sums.cuh"
+#include "kernels/cuda/bulk_copy.cuh"
+#include "kernels/delta_net/delta_chunks.cuh"
 
 namespace lanner::kernels {
 namespace {
 
-/// Weights of one head's chunk: what row t takes of entry i for its key and its query, and of the state; what
-/// the state after the chunk takes of entry i, and of the state before. Zero where a chunk has no such row.
-struct ChunkWeights {
-  float key[kChunk][kChunk];
-  float query[kChunk][kChunk];
-  float state[kChunk];
-  float at_end[kChunk];
-  float state_at_end;
-  float padding[3];
-};
+constexpr unsigned kThreads = 256;
+constexpr unsigned kColumns = 32;            // value elements of a block
+constexpr unsigned kSolvers = kEntryBlocks;  // warps that solve for pseudo-values: a block of entries each
+constexpr unsigned kTile = 4;                // a thread's sums: 4 rows by 4 columns
 
-/// A position's gate: kept ones lie in the cache, later ones in this call's input.
-__device__ float gate_of(const DeltaNetRowsCuda& call, const DeltaShapeCuda& shape, unsigned head,
-                         unsigned position) {
-  if (position < call.first) return call.entry_decay[std::size_t{head} * kChunk + position];
-  return call.log_decay[std::size_t{position - call.first} * shape.value_heads + head];
-}
-
-constexpr unsigned kPairThreads = 256;
-constexpr unsigned kPairStride = kChunk + 4;  // of a key element's row
-
-struct PairShared {
-  float keys[kMostDim][kPairStride];  // turned, so that four neighbouring rows are one load
-  float queries[kMostDim][kPairStride];
-  float decay[kChunk][kChunk + 1];
-  float gates[kChunk];
-};
-
-// One block per (chunk, head, sequence); a thread forms 4 by 4 pairs.
-__global__ void __launch_bounds__(kPairThreads)
-    chunk_weights_kernel(const DeltaNetRowsCuda* calls, DeltaShapeCuda shape, ChunkWeights* weights) {
-  begin_kernel();
-  extern __shared__ float4 pair_memory[];
-  auto& shared = *reinterpret_cast<PairShared*>(pair_memory);
-  const DeltaNetRowsCuda call = calls[blockIdx.z];
-  const unsigned total = call.first + call.rows;
-  const unsigned begin = blockIdx.x * kChunk;
-  if (begin >= total) return;
-  const unsigned rows = min(kChunk, total - begin);
-  const unsigned head = blockIdx.y;
-  const std::size_t key_width = std::size_t{shape.key_heads} * shape.key_dim;
-  ChunkWeights& to = weights[(std::size_t{blockIdx.z} * gridDim.x + blockIdx.x) * shape.value_heads + head];
-  for (unsigned i = threadIdx.x; i < kChunk * kMostDim; i += kPairThreads) {
-    const unsigned row = i / kMostDim;
-    const unsigned d = i % kMostDim;
-    const bool valid = row < rows && d < shape.key_dim;
-    const float* k = valid ? key_of(call, shape, head, begin + row) + d : nullptr;
-    shared.keys[d][row] = valid ? *k : 0.0F;
-    shared.queries[d][row] = valid && begin + row >= call.first ? *(k - std::ptrdiff_t(key_width)) : 0.0F;
-  }
-  if (threadIdx.x < kChunk)
-    shared.gates[threadIdx.x] = threadIdx.x < rows ? gate_of(call, shape, head, begin + threadIdx.x) : 0.0F;
-  __syncthreads();
-  if (threadIdx.x < kChunk) {
-    const unsigned i = threadIdx.x;
-    float log_decay = 0;
-    for (unsigned t = i; t < kChunk; ++t) {
-      if (t > i) log_decay += shared.gates[t];
-      shared.decay[t][i] = expf(log_decay);
-      if (t + 1 == rows) to.at_end[i] = shared.decay[t][i];
-    }
-  } else if (threadIdx.x == kChunk) {
-    float log_decay = 0;
-    for (unsigned t = 0; t < rows; ++t) {
-      log_decay += shared.gates[t];
-      to.state[t] = expf(log_decay);
-    }
-    to.state_at_end = expf(log_decay);
-  }
-  const unsigned t0 = threadIdx.x / 16 * 4;
-  const unsigned i0 = threadIdx.x % 16 * 4;
-  float key_dots[4][4] = {};
-  float query_dots[4][4] = {};
-  for (unsigned block = 0; block < shape.key_dim; block += kKeyBlock) {
-    float key_parts[4][4] = {};
-    float query_parts[4][4] = {};
-#pragma unroll 4
-    for (unsigned d = block; d < block + kKeyBlock; ++d) {
-      const float4 k = *reinterpret_cast<const float4*>(&shared.keys[d][i0]);
-      const float4 kt = *reinterpret_cast<const float4*>(&shared.keys[d][t0]);
-      const float4 qt = *reinterpret_cast<const float4*>(&shared.queries[d][t0]);
-      const float entry[4] = {k.x, k.y, k.z, k.w};
-      const float key[4] = {kt.x, kt.y, kt.z, kt.w};
-      const float query[4] = {qt.x, qt.y, qt.z, qt.w};
-#pragma unroll
-      for (unsigned a = 0; a < 4; ++a)
-#pragma unroll
-        for (unsigned b = 0; b < 4; ++b) {
-          key_parts[a][b] = fmaf(entry[b], key[a], key_parts[a][b]);
-          query_parts[a][b] = fmaf(entry[b], query[a], query_parts[a][b]);
-        }
-    }
-#pragma unroll
-    for (unsigned a = 0; a < 4; ++a)
-#pragma unroll
-      for (unsigned b = 0; b < 4; ++b) {
-        key_dots[a][b] += key_parts[a][b];
-        query_dots[a][b] += query_parts[a][b];
-      }
-  }
-  __syncthreads();
-#pragma unroll
-  for (unsigned a = 0; a < 4; ++a) {
-    const unsigned t = t0 + a;
-    float4 key;
-    float4 query;
-    float* keys = &key.x;
-    float* queries = &query.x;
-#pragma unroll
-    for (unsigned b = 0; b < 4; ++b) {
-      const bool pair = t < rows && i0 + b <= t;
-      keys[b] = pair ? shared.decay[t][i0 + b] * key_dots[a][b] : 0.0F;
-      queries[b] = pair ? shared.decay[t][i0 + b] * query_dots[a][b] : 0.0F;
-    }
-    *reinterpret_cast<float4*>(&to.key[t][i0]) = key;
-    *reinterpret_cast<float4*>(&to.query[t][i0]) = query;
-  }
-}
-
-constexpr unsigned kThreads = 512;
-constexpr unsigned kColumns = 32;                         // value elements of a block: a lane each
-constexpr unsigned kRows = kChunk / (kThreads / 32);      // of a warp: 4
-constexpr unsigned kFolded = kMostDim / (kThreads / 32);  // key elements that a warp folds: 8
+using Tile = float[kTile][kTile];
 
 struct RunShared {
   float state[kMostDim][kColumns];
-  float keys[2][kChunk][kMostDim];
-  float queries[kChunk][kMostDim];
-  float key_weights[kChunk][kChunk];
-  float query_weights[kChunk][kChunk];
-  float values[kChunk][kColumns];
+  KeyRows keys[2];
+  KeyRows queries;
+  ChunkWeights weights;
+  float values[kChunk][kColumns + 4];  // the state read by a row's key, until its pseudo-value is there
+  std::uint64_t keys_there[2];
+  std::uint64_t rest_there;
 };
 
-__device__ void copy16(void* to, const void* from, bool valid) {
-  const unsigned address = unsigned(__cvta_generic_to_shared(to));
-  const int bytes = valid ? 16 : 0;
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes));
+// Named barriers: pseudo-values of a block of entries are there, for later solvers and for the readers.
+__device__ unsigned solver_barrier(unsigned block) { return 1 + block; }
+__device__ unsigned solver_barrier_threads(unsigned block) { return (kSolvers - block) * 32; }
+__device__ unsigned reader_barrier(unsigned block) { return 1 + kEntryBlocks + block; }
+constexpr unsigned kReaderBarrierThreads = kThreads - kSolvers * 32 + 32;
+
+constexpr unsigned kAllSolvers = 1 + 2 * kEntryBlocks;
+
+__device__ void arrive(unsigned barrier, unsigned threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+__device__ void wait(unsigned barrier, unsigned threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
-__device__ void commit_copies() { asm volatile("cp.async.commit_group;"); }
-
-__device__ void wait_copies() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
-
-/// One sequence's run through one head and 32 value elements.
+/// One sequence's run through one head and 32 value elements. Of a chunk, all warps read the state by its
+/// keys; then four of them solve for pseudo-values while the others read by queries and sum up outputs; then
+/// all fold.
 class Run {
  public:
   __device__ Run(RunShared& shared, const DeltaNetRowsCuda& call, const DeltaShapeCuda& shape,
-                 const ChunkWeights* weights, unsigned head)
+                 const Chunks& chunks)
       : shared_(shared),
         call_(call),
         shape_(shape),
-        weights_(weights),
-        head_(head),
+        head_(blockIdx.y),
+        rows_(chunks.rows + std::size_t{blockIdx.z} * chunks.most * shape.key_heads +
+              head_ / (shape.value_heads / shape.key_heads)),
+        weights_(chunks.weights + std::size_t{blockIdx.z} * chunks.most * shape.value_heads + head_),
         total_(call.first + call.rows),
-        column_(blockIdx.x * kColumns + threadIdx.x % 32),
-        in_value_(column_ < shape.value_dim) {}
+        first_column_(blockIdx.x * kColumns),
+        warp_(threadIdx.x / 32),
+        lane_(threadIdx.x % 32) {}
 
   __device__ void operator()() {
     const unsigned chunks = (total_ + kChunk - 1) / kChunk;
-    load_state();
-    load_keys(0);
-    load_queries(0);
-    load_weights(0);
-    commit_copies();
-    bool folded = false;
-    for (unsigned chunk = 0; chunk < chunks; ++chunk) {
-      wait_copies();
-      __syncthreads();
-      if (chunk + 1 < chunks) load_keys(chunk + 1);
-      commit_copies();
-      load_values(chunk);
-      read_state(chunk);
-      __syncthreads();
-      if (chunk + 1 < chunks) load_queries(chunk + 1);
-      commit_copies();
-      follow(chunk);
-      store_rows(chunk);
-      if (chunk + 1 < chunks) load_weights(chunk + 1);
-      commit_copies();
-      if (call_.next_state != nullptr && (chunk + 1) * kChunk <= total_) {
-        fold(chunk);
-        folded = true;
-      } else {
-        keep(chunk);
-      }
+    const unsigned folds = call_.next_state == nullptr ? 0 : total_ / kChunk;
+    if (threadIdx.x == 0) {
+      for (auto* barrier : {&shared_.keys_there[0], &shared_.keys_there[1], &shared_.rest_there})
+        init_barrier(barrier);
+      fence_barriers();
+      load_keys(0);
+      load_rest(0);
     }
-    if (!folded) return;
-    for (unsigned d = threadIdx.x / 32 * kFolded; d < threadIdx.x / 32 * kFolded + kFolded; ++d)
-      if (in_value_ && d < shape_.key_dim)
-        call_.next_state[(std::size_t{head_} * shape_.key_dim + d) * shape_.value_dim + column_] =
-            shared_.state[d][threadIdx.x % 32];
+    load_state();
+    __syncthreads();
+    for (unsigned chunk = 0; chunk < chunks; ++chunk) {
+      if (threadIdx.x == 0 && chunk + 1 < chunks) load_keys(chunk + 1);
+      Solver solver;
+      if (warp_ < kSolvers) load_values(solver, chunk);
+      wait_barrier(&shared_.keys_there[chunk % 2], chunk / 2 % 2);
+      read_by_keys(chunk);
+      wait_barrier(&shared_.rest_there, chunk % 2);
+      if (warp_ < kSolvers) {
+        solve(solver, chunk, chunk < folds);
+        if (chunk >= folds) keep(solver, chunk);
+      } else {
+        write_rows(chunk);
+      }
+      const float decay = shared_.weights.state_at_end;
+      __syncthreads();
+      if (threadIdx.x == 0 && chunk + 1 < chunks) load_rest(chunk + 1);
+      if (chunk < folds) fold(chunk, decay);
+      __syncthreads();
+    }
+    if (folds == 0) return;
+    const unsigned column = first_column_ + lane_;
+    for (unsigned d = warp_; d < shape_.key_dim; d += kThreads / 32)
+      if (column < shape_.value_dim) call_.next_state[state_at(d) + column] = shared_.state[d][lane_];
   }
 
  private:
-  __device__ const ChunkWeights& weights(unsigned chunk) const {
-    return weights_[std::size_t{chunk} * shape_.value_heads];
+  /// Rows of a solver's block of entries, of one column.
+  struct Solver {
+    float v[kEntryBlock];
+    float value[kEntryBlock];
+  };
+
+  __device__ std::size_t state_at(unsigned d) const {
+    return (std::size_t{head_} * shape_.key_dim + d) * shape_.value_dim;
   }
 
   __device__ void load_state() {
-    for (unsigned d = threadIdx.x / 32; d < kMostDim; d += kThreads / 32)
-      shared_.state[d][threadIdx.x % 32] =
-          in_value_ && d < shape_.key_dim
-              ? call_.state[(std::size_t{head_} * shape_.key_dim + d) * shape_.value_dim + column_]
-              : 0.0F;
+    const unsigned column = first_column_ + lane_;
+    for (unsigned d = warp_; d < kMostDim; d += kThreads / 32)
+      shared_.state[d][lane_] =
+          column < shape_.value_dim && d < shape_.key_dim ? call_.state[state_at(d) + column] : 0.0F;
   }
 
   __device__ void load_keys(unsigned chunk) {
-    for (unsigned i = threadIdx.x; i < kChunk * kMostDim / 4; i += kThreads) {
-      const unsigned row = i / (kMostDim / 4);
-      const unsigned d = i % (kMostDim / 4) * 4;
-      const unsigned position = chunk * kChunk + row;
-      const bool valid = position < total_ && d < shape_.key_dim;
-      copy16(&shared_.keys[chunk % 2][row][d], valid ? key_of(call_, shape_, head_, position) + d : call_.qkv,
-             valid);
-    }
+    std::uint64_t* there = &shared_.keys_there[chunk % 2];
+    expect_bytes(there, sizeof(KeyRows));
+    copy_bulk(shared_.keys[chunk % 2], rows_[std::size_t{chunk} * shape_.key_heads].keys, sizeof(KeyRows),
+              there);
   }
 
-  __device__ void load_queries(unsigned chunk) {
-    const std::ptrdiff_t key_width = std::ptrdiff_t{shape_.key_heads} * shape_.key_dim;
-    for (unsigned i = threadIdx.x; i < kChunk * kMostDim / 4; i += kThreads) {
-      const unsigned row = i / (kMostDim / 4);
-      const unsigned d = i % (kMostDim / 4) * 4;
-      const unsigned position = chunk * kChunk + row;
-      const bool valid = position >= call_.first && position < total_ && d < shape_.key_dim;
-      copy16(&shared_.queries[row][d],
-             valid ? key_of(call_, shape_, head_, position) - key_width + d : call_.qkv, valid);
-    }
+  /// Asks for what a chunk needs after it was read by its keys.
+  __device__ void load_rest(unsigned chunk) {
+    expect_bytes(&shared_.rest_there, sizeof(KeyRows) + sizeof(ChunkWeights));
+    copy_bulk(shared_.queries, rows_[std::size_t{chunk} * shape_.key_heads].queries, sizeof(KeyRows),
+              &shared_.rest_there);
+    copy_bulk(&shared_.weights, weights_ + std::size_t{chunk} * shape_.value_heads, sizeof(ChunkWeights),
+              &shared_.rest_there);
   }
 
-  __device__ void load_weights(unsigned chunk) {
-    const auto* key = reinterpret_cast<const float4*>(weights(chunk).key);
-    const auto* query = reinterpret_cast<const float4*>(weights(chunk).query);
-    for (unsigned i = threadIdx.x; i < kChunk * kChunk / 4; i += kThreads) {
-      copy16(reinterpret_cast<float4*>(shared_.key_weights) + i, key + i, true);
-      copy16(reinterpret_cast<float4*>(shared_.query_weights) + i, query + i, true);
-    }
-  }
-
-  __device__ unsigned first_row() const { return threadIdx.x / 32 * kRows; }
-
-  /// What this warp's rows need later is asked for early: v and beta, or of kept rows the pseudo-value
+  /// What this solver's rows need later is asked for early: v and beta, or of kept rows the pseudo-value
   /// itself.
-  __device__ void load_values(unsigned chunk) {
-    const std::size_t key_width = std::size_t{shape_.key_heads} * shape_.key_dim;
-    const std::size_t stride = 2 * key_width + std::size_t{shape_.value_heads} * shape_.value_dim;
+  __device__ void load_values(Solver& solver, unsigned chunk) {
+    const std::ptrdiff_t key_width = std::ptrdiff_t{shape_.key_heads} * shape_.key_dim;
+    const std::ptrdiff_t stride = 2 * key_width + std::ptrdiff_t{shape_.value_heads} * shape_.value_dim;
+    const unsigned column = first_column_ + lane_;
+    const unsigned first = chunk * kChunk + warp_ * kEntryBlock;
+    const float* input = call_.qkv + (std::ptrdiff_t{first} - std::ptrdiff_t{call_.first}) * stride +
+                         2 * key_width + std::ptrdiff_t{head_} * shape_.value_dim + column;
+    const float* entry =
+        call_.entry_values + (std::ptrdiff_t{head_} * kChunk + first) * shape_.value_dim + column;
+    const unsigned rows = column < shape_.value_dim ? total_ - min(total_, first) : 0;
+    const unsigned kept = kept_rows(first);
 #pragma unroll
-    for (unsigned r = 0; r < kRows; ++r) {
-      const unsigned position = chunk * kChunk + first_row() + r;
-      v_[r] = beta_[r] = decay_[r] = 0;
-      if (position >= total_ || !in_value_) continue;
-      if (position < call_.first) {
-        v_[r] = call_.entry_values[(std::size_t{head_} * kChunk + position) * shape_.value_dim + column_];
-        continue;
-      }
-      const std::size_t row = position - call_.first;
-      v_[r] = call_.qkv[row * stride + 2 * key_width + std::size_t{head_} * shape_.value_dim + column_];
-      beta_[r] = call_.beta[row * shape_.value_heads + head_];
-      decay_[r] = weights(chunk).state[first_row() + r];
+    for (unsigned r = 0; r < kEntryBlock; ++r, input += stride)
+      solver.v[r] = r >= kept && r < rows ? __ldcg(input) : 0.0F;
+    if (kept == 0) return;
+#pragma unroll
+    for (unsigned r = 0; r < kEntryBlock; ++r, entry += shape_.value_dim)
+      if (r < kept && r < rows) solver.v[r] = __ldcg(entry);
+  }
+
+  /// How many rows from position `first` on the cache holds.
+  __device__ unsigned kept_rows(unsigned first) const { return call_.first - min(call_.first, first); }
+
+  /// Row `tile` of this thread in a tile of 16 by half as many rows; neighbouring ones lie in eight lanes.
+  static __device__ unsigned tile_row(unsigned half, unsigned tile) {
+    return tile * kEntryBlock + half * 8 + eighth();
+  }
+
+  /// Four key elements of this thread's rows and columns.
+  struct KeyStep {
+    float4 state[4];
+    float4 rows[kTile];
+  };
+
+  __device__ void load_step(KeyStep& step, const KeyRows& rows, unsigned half, unsigned column, unsigned d) {
+#pragma unroll
+    for (unsigned j = 0; j < 4; ++j) step.state[j] = load4(&shared_.state[d + j][column]);
+#pragma unroll
+    for (unsigned j = 0; j < kTile; ++j) step.rows[j] = load4(&rows[tile_row(half, j)][d]);
+  }
+
+  static __device__ void add_step(Tile& sums, const KeyStep& step) {
+#pragma unroll
+    for (unsigned j = 0; j < kTile; ++j) {
+      add_product(sums[j], step.state[0], step.rows[j].x);
+      add_product(sums[j], step.state[1], step.rows[j].y);
+      add_product(sums[j], step.state[2], step.rows[j].z);
+      add_product(sums[j], step.state[3], step.rows[j].w);
     }
   }
 
-  /// Reads of the state by this warp's rows; then its keys are weighted for the fold.
-  __device__ void read_state(unsigned chunk) {
-    const unsigned lane = threadIdx.x % 32;
-    auto& keys = shared_.keys[chunk % 2];
+  /// Adds a block of key elements' products of rows and state; loads run a step ahead.
+  __device__ void read_block(Tile& sums, const KeyRows& rows, unsigned half, unsigned column,
+                             unsigned block) {
+    KeyStep steps[2];
+    load_step(steps[0], rows, half, column, block);
 #pragma unroll
-    for (unsigned r = 0; r < kRows; ++r) read_key_[r] = read_query_[r] = 0;
-    for (unsigned block = 0; block < shape_.key_dim; block += kKeyBlock) {
-      float key_parts[kRows] = {};
-      float query_parts[kRows] = {};
-      for (unsigned d = block; d < block + kKeyBlock; d += 4) {
-        float s[4];
-#pragma unroll
-        for (unsigned j = 0; j < 4; ++j) s[j] = shared_.state[d + j][lane];
-#pragma unroll
-        for (unsigned r = 0; r < kRows; ++r) {
-          const float4 k = *reinterpret_cast<const float4*>(&keys[first_row() + r][d]);
-          const float4 q = *reinterpret_cast<const float4*>(&shared_.queries[first_row() + r][d]);
-          key_parts[r] = fmaf(s[3], k.w, fmaf(s[2], k.z, fmaf(s[1], k.y, fmaf(s[0], k.x, key_parts[r]))));
-          query_parts[r] = fmaf(s[3], q.w, fmaf(s[2], q.z, fmaf(s[1], q.y, fmaf(s[0], q.x, query_parts[r]))));
-        }
-      }
-#pragma unroll
-      for (unsigned r = 0; r < kRows; ++r) {
-        read_key_[r] += key_parts[r];
-        read_query_[r] += query_parts[r];
-      }
+    for (unsigned i = 0; i < kKeyBlock / 4; ++i) {
+      if (i + 1 < kKeyBlock / 4) load_step(steps[(i + 1) % 2], rows, half, column, block + 4 * (i + 1));
+      add_step(sums, steps[i % 2]);
     }
+  }
+
+  static __device__ void add_product(float (&sums)[kTile], const float4& a, float b) {
+    sums[0] = fmaf(a.x, b, sums[0]);
+    sums[1] = fmaf(a.y, b, sums[1]);
+    sums[2] = fmaf(a.z, b, sums[2]);
+    sums[3] = fmaf(a.w, b, sums[3]);
+  }
+
+  static __device__ void add_tile(Tile& sums, const Tile& parts) {
+#pragma unroll
+    for (unsigned j = 0; j < kTile; ++j)
+#pragma unroll
+      for (unsigned c = 0; c < kTile; ++c) sums[j][c] += parts[j][c];
+  }
+
+  /// Those who do not solve take the first two blocks of key elements, solvers add the other two.
+  __device__ void read_by_keys(unsigned chunk) {
+    const unsigned half = warp_ % 2;
+    const unsigned column = warp_ / 2 % 2 * 16 + quarter() * 4;
+    const bool solver = warp_ < kSolvers;
+    Tile first = {};
+    Tile second = {};
+    const unsigned block = solver ? 2 * kKeyBlock : 0;
+    if (block < shape_.key_dim) read_block(first, shared_.keys[chunk % 2], half, column, block);
+    if (block + kKeyBlock < shape_.key_dim)
+      read_block(second, shared_.keys[chunk % 2], half, column, block + kKeyBlock);
+    if (!solver) {
+      add_tile(first, second);
+#pragma unroll
+      for (unsigned j = 0; j < kTile; ++j) store4(&shared_.values[tile_row(half, j)][column], first[j]);
+    }
+    __syncthreads();
+    if (!solver) return;
+#pragma unroll
+    for (unsigned j = 0; j < kTile; ++j) {
+      const float4 earlier = load4(&shared_.values[tile_row(half, j)][column]);
+      float sums[kTile];
+#pragma unroll
+      for (unsigned c = 0; c < kTile; ++c) sums[c] = (&earlier.x)[c] + first[j][c] + second[j][c];
+      store4(&shared_.values[tile_row(half, j)][column], sums);
+    }
+    wait(kAllSolvers, kSolvers * 32);
+  }
+
+  /// Pseudo-values of a block of entries, one after the other, when those of earlier blocks are there.
+  __device__ void solve(Solver& solver, unsigned chunk, bool folds) {
+    const unsigned first = warp_ * kEntryBlock;
+    if (warp_ > 0 && folds) weigh_keys(chunk);
+    float reads[kEntryBlock];
+    load_column(reads, first);
+    float4 beta[kEntryBlock / 4];
+    float4 decay[kEntryBlock / 4];
+#pragma unroll
+    for (unsigned r = 0; r < kEntryBlock / 4; ++r) {
+      beta[r] = load4(&shared_.weights.beta[first + 4 * r]);
+      decay[r] = load4(&shared_.weights.state[first + 4 * r]);
+    }
+    Tile keys = {};  // of whole blocks of entries
+    for (unsigned block = 0; block < warp_; ++block) add_entries(keys, block);
     __syncwarp();
 #pragma unroll
-    for (unsigned r = 0; r < kRows; ++r) {
-      const float weight = weights(chunk).at_end[first_row() + r];
-      float4& k = *reinterpret_cast<float4*>(&keys[first_row() + r][lane * 4]);
-      k = {weight * k.x, weight * k.y, weight * k.z, weight * k.w};
+    for (unsigned j = 0; j < kTile; ++j) store4(&shared_.values[solver_row(j)][eighth() * 4], keys[j]);
+    __syncwarp();
+    float key_sums[kEntryBlock];
+    load_column(key_sums, first);
+    const unsigned kept = kept_rows(chunk * kChunk + first);
+    float parts[kEntryBlock] = {};
+#pragma unroll
+    for (unsigned i = 0; i < kEntryBlock; i += 4) {
+      float4 weight[kEntryBlock];
+#pragma unroll
+      for (unsigned r = i + 1; r < kEntryBlock; ++r)
+        weight[r] = load4(&shared_.weights.key[first + r][first + i]);
+#pragma unroll
+      for (unsigned j = 0; j < 4; ++j) {
+        const unsigned t = i + j;
+        const RowSums sums = {reads[t], 0, key_sums[t] + parts[t], 0};
+        const float value = pseudo_value(sums, solver.v[t], (&beta[i / 4].x)[j], (&decay[i / 4].x)[j]);
+        solver.value[t] = t < kept ? solver.v[t] : value;
+#pragma unroll
+        for (unsigned r = t + 1; r < kEntryBlock; ++r)
+          parts[r] = fmaf((&weight[r].x)[j], solver.value[t], parts[r]);
+      }
     }
+#pragma unroll
+    for (unsigned r = 0; r < kEntryBlock; ++r) shared_.values[first + r][lane_] = solver.value[r];
+    if (warp_ + 1 < kSolvers) arrive(solver_barrier(warp_), solver_barrier_threads(warp_));
+    arrive(reader_barrier(warp_), kReaderBarrierThreads);
+    if (warp_ == 0 && folds) weigh_keys(chunk);
+    fence_copies();
   }
 
-  /// Pseudo-values one after the other: a warp finishes its rows, then the later warps take them up.
-  __device__ void follow(unsigned chunk) {
-    const unsigned lane = threadIdx.x % 32;
-    const unsigned warp = threadIdx.x / 32;
-    float keys[kRows] = {};  // sums of whole blocks of entries
-    float queries[kRows] = {};
-    float key_parts[kRows] = {};  // of the block that is not whole yet
-    float query_parts[kRows] = {};
-    for (unsigned from = 0; from < kChunk / kRows; ++from) {
-      if (warp == from) finish_rows(chunk, keys, queries, key_parts, query_parts);
-      __syncthreads();
-      if (warp <= from) continue;
+  /// Row `tile` of this thread in a tile of its solver's rows by 8 times 4 columns.
+  __device__ unsigned solver_row(unsigned tile) const { return warp_ * kEntryBlock + tile * 4 + quarter(); }
+
+  /// Waits for an earlier block of entries and adds what this solver's rows take of it.
+  __device__ void add_entries(Tile& keys, unsigned block) {
+    const unsigned first = block * kEntryBlock;
+    float4 weight[kTile][kEntryBlock / 4];
 #pragma unroll
-      for (unsigned i = 0; i < kRows; i += 4) {
-        float u[4];
+    for (unsigned j = 0; j < kTile; ++j)
 #pragma unroll
-        for (unsigned j = 0; j < 4; ++j) u[j] = shared_.values[from * kRows + i + j][lane];
+      for (unsigned i = 0; i < kEntryBlock / 4; ++i)
+        weight[j][i] = load4(&shared_.weights.key[solver_row(j)][first + i * 4]);
+    wait(solver_barrier(block), solver_barrier_threads(block));
+    Tile parts = {};
 #pragma unroll
-        for (unsigned r = 0; r < kRows; ++r) {
-          const float4 k =
-              *reinterpret_cast<const float4*>(&shared_.key_weights[first_row() + r][from * kRows + i]);
-          const float4 q =
-              *reinterpret_cast<const float4*>(&shared_.query_weights[first_row() + r][from * kRows + i]);
-          key_parts[r] = fmaf(k.w, u[3], fmaf(k.z, u[2], fmaf(k.y, u[1], fmaf(k.x, u[0], key_parts[r]))));
-          query_parts[r] = fmaf(q.w, u[3], fmaf(q.z, u[2], fmaf(q.y, u[1], fmaf(q.x, u[0], query_parts[r]))));
-        }
-      }
-      if ((from + 1) * kRows % kEntryBlock != 0) continue;
+    for (unsigned i = 0; i < kEntryBlock; ++i) {
+      const float4 u = load4(&shared_.values[first + i][eighth() * 4]);
 #pragma unroll
-      for (unsigned r = 0; r < kRows; ++r) {
-        keys[r] += key_parts[r];
-        queries[r] += query_parts[r];
-        key_parts[r] = query_parts[r] = 0;
-      }
+      for (unsigned j = 0; j < kTile; ++j) add_product(parts[j], u, (&weight[j][i / 4].x)[i % 4]);
     }
+    add_tile(keys, parts);
   }
 
-  __device__ void finish_rows(unsigned chunk, const float (&keys)[kRows], const float (&queries)[kRows],
-                              float (&key_parts)[kRows], float (&query_parts)[kRows]) {
-    const unsigned lane = threadIdx.x % 32;
+  /// This lane's column of the solver's rows.
+  __device__ void load_column(float (&to)[kEntryBlock], unsigned first) const {
 #pragma unroll
-    for (unsigned r = 0; r < kRows; ++r) {
-      const unsigned t = first_row() + r;
-      const unsigned position = chunk * kChunk + t;
-      // Asked for before the row's value is known.
-      float key_weights[kRows];
-      float query_weights[kRows];
-#pragma unroll
-      for (unsigned later = r + 1; later < kRows; ++later) {
-        key_weights[later] = shared_.key_weights[first_row() + later][t];
-        query_weights[later] = shared_.query_weights[first_row() + later][t];
-      }
-      float value = v_[r];
-      if (position >= call_.first) {
-        const RowSums sums = {read_key_[r], read_query_[r], keys[r] + key_parts[r],
-                              queries[r] + query_parts[r]};
-        value = pseudo_value(sums, v_[r], beta_[r], decay_[r]);
-        out_[r] = row_output(sums, decay_[r], shared_.query_weights[t][t], value);
-      }
-      shared_.values[t][lane] = value;
-#pragma unroll
-      for (unsigned later = r + 1; later < kRows; ++later) {
-        key_parts[later] = fmaf(key_weights[later], value, key_parts[later]);
-        query_parts[later] = fmaf(query_weights[later], value, query_parts[later]);
-      }
-    }
-  }
-
-  __device__ void store_rows(unsigned chunk) {
-#pragma unroll
-    for (unsigned r = 0; r < kRows; ++r) {
-      const unsigned position = chunk * kChunk + first_row() + r;
-      if (position >= call_.first && position < total_ && in_value_)
-        call_.out[(std::size_t{position - call_.first} * shape_.value_heads + head_) * shape_.value_dim +
-                  column_] = out_[r];
-    }
-  }
-
-  /// The state after the chunk; a warp owns kFolded key elements.
-  __device__ void fold(unsigned chunk) {
-    const unsigned lane = threadIdx.x % 32;
-    const unsigned first = threadIdx.x / 32 * kFolded;
-    const float decay = weights(chunk).state_at_end;
-    float sums[kFolded];
-#pragma unroll
-    for (unsigned j = 0; j < kFolded; ++j) sums[j] = decay * shared_.state[first + j][lane];
-#pragma unroll 2
-    for (unsigned i = 0; i < kChunk; ++i) {
-      const float u = shared_.values[i][lane];
-#pragma unroll
-      for (unsigned j = 0; j < kFolded; j += 4) {
-        const float4 k = *reinterpret_cast<const float4*>(&shared_.keys[chunk % 2][i][first + j]);
-        sums[j] = fmaf(k.x, u, sums[j]);
-        sums[j + 1] = fmaf(k.y, u, sums[j + 1]);
-        sums[j + 2] = fmaf(k.z, u, sums[j + 2]);
-        sums[j + 3] = fmaf(k.w, u, sums[j + 3]);
-      }
-    }
-#pragma unroll
-    for (unsigned j = 0; j < kFolded; ++j) shared_.state[first + j][lane] = sums[j];
+    for (unsigned r = 0; r < kEntryBlock; ++r) to[r] = shared_.values[first + r][lane_];
   }
 
   /// The pseudo-values of the chunk that stays open. Its keys and gates follow in keep_entries_kernel(), when
   /// no block reads the old ones any more.
-  __device__ void keep(unsigned chunk) {
+  __device__ void keep(const Solver& solver, unsigned chunk) {
+    const unsigned column = first_column_ + lane_;
 #pragma unroll
-    for (unsigned r = 0; r < kRows; ++r) {
-      const unsigned t = first_row() + r;
+    for (unsigned r = 0; r < kEntryBlock; ++r) {
+      const unsigned t = warp_ * kEntryBlock + r;
       const unsigned position = chunk * kChunk + t;
-      if (position >= call_.first && position < total_ && in_value_)
-        call_.entry_values[(std::size_t{head_} * kChunk + t) * shape_.value_dim + column_] =
-            shared_.values[t][threadIdx.x % 32];
+      if (position >= call_.first && position < total_ && column < shape_.value_dim)
+        call_.entry_values[(std::size_t{head_} * kChunk + t) * shape_.value_dim + column] = solver.value[r];
     }
+  }
+
+  /// The solver's keys, as the fold takes them.
+  __device__ void weigh_keys(unsigned chunk) {
+    const unsigned first = warp_ * kEntryBlock;
+#pragma unroll 8
+    for (unsigned r = first; r < first + kEntryBlock; ++r) {
+      const float weight = shared_.weights.at_end[r];
+      float4& k = *reinterpret_cast<float4*>(&shared_.keys[chunk % 2][r][lane_ * 4]);
+      k = {weight * k.x, weight * k.y, weight * k.z, weight * k.w};
+    }
+  }
+
+  /// Outputs by the warps that do not solve.
+  __device__ void write_rows(unsigned chunk) {
+    const unsigned half = warp_ % 2;
+    const unsigned column = (warp_ - kSolvers) / 2 * 16 + quarter() * 4;
+    Tile reads = {};
+    for (unsigned block = 0; block < shape_.key_dim; block += kKeyBlock) {
+      Tile parts = {};
+      read_block(parts, shared_.queries, half, column, block);
+      add_tile(reads, parts);
+    }
+    Tile sums = {};
+#pragma unroll
+    for (unsigned block = 0; block < kEntryBlocks; ++block) {
+      wait(reader_barrier(block), kReaderBarrierThreads);
+      Tile parts = {};
+#pragma unroll 2
+      for (unsigned i = 0; i < kEntryBlock; i += 4) {
+        float4 u[4];
+#pragma unroll
+        for (unsigned k = 0; k < 4; ++k) u[k] = load4(&shared_.values[block * kEntryBlock + i + k][column]);
+#pragma unroll
+        for (unsigned j = block; j < kTile; ++j) {
+          const float4 w = load4(&shared_.weights.query[tile_row(half, j)][block * kEntryBlock + i]);
+          const unsigned earlier = j > block ? kEntryBlock : half * 8 + eighth();
+          if (i < earlier) add_product(parts[j], u[0], w.x);
+          if (i + 1 < earlier) add_product(parts[j], u[1], w.y);
+          if (i + 2 < earlier) add_product(parts[j], u[2], w.z);
+          if (i + 3 < earlier) add_product(parts[j], u[3], w.w);
+        }
+      }
+      add_tile(sums, parts);
+    }
+#pragma unroll
+    for (unsigned j = 0; j < kTile; ++j) {
+      const unsigned t = tile_row(half, j);
+      const float own = shared_.weights.query[t][t];
+      const float4 u = load4(&shared_.values[t][column]);
+      float out[kTile];
+#pragma unroll
+      for (unsigned c = 0; c < kTile; ++c)
+        out[c] = row_output({0, reads[j][c], 0, sums[j][c]}, shared_.weights.state[t], own, (&u.x)[c]);
+      write_row(chunk * kChunk + t, first_column_ + column, out);
+    }
+  }
+
+  __device__ void write_row(unsigned position, unsigned column, const float (&out)[kTile]) {
+    if (position < call_.first || position >= total_) return;
+    float* to =
+        call_.out + (std::size_t{position - call_.first} * shape_.value_heads + head_) * shape_.value_dim;
+    if (shape_.value_dim % 4 == 0) {
+      if (column < shape_.value_dim) store4(to + column, out);
+      return;
+    }
+#pragma unroll
+    for (unsigned c = 0; c < kTile; ++c)
+      if (column + c < shape_.value_dim) to[column + c] = out[c];
+  }
+
+  /// The state after the chunk; a thread owns 4 key elements by 4 columns.
+  __device__ void fold(unsigned chunk, float decay) {
+    const unsigned d = warp_ % 4 * 32 + eighth() * 4;
+    const unsigned column = warp_ / 4 * 16 + quarter() * 4;
+    Tile sums;
+#pragma unroll
+    for (unsigned j = 0; j < kTile; ++j) {
+      const float4 s = load4(&shared_.state[d + j][column]);
+#pragma unroll
+      for (unsigned c = 0; c < kTile; ++c) sums[j][c] = decay * (&s.x)[c];
+    }
+    float4 u[2][kTile];
+    float4 k[2][kTile];
+    const auto load = [&](unsigned to, unsigned first) {
+#pragma unroll
+      for (unsigned i = 0; i < kTile; ++i) {
+        u[to][i] = load4(&shared_.values[first + i][column]);
+        k[to][i] = load4(&shared_.keys[chunk % 2][first + i][d]);
+      }
+    };
+    load(0, 0);
+#pragma unroll 4
+    for (unsigned first = 0; first < kChunk; first += kTile) {
+      const unsigned now = first / kTile % 2;
+      load(1 - now, min(first + kTile, kChunk - kTile));
+#pragma unroll
+      for (unsigned i = 0; i < kTile; ++i) {
+        add_product(sums[0], u[now][i], k[now][i].x);
+        add_product(sums[1], u[now][i], k[now][i].y);
+        add_product(sums[2], u[now][i], k[now][i].z);
+        add_product(sums[3], u[now][i], k[now][i].w);
+      }
+    }
+#pragma unroll
+    for (unsigned j = 0; j < kTile; ++j) store4(&shared_.state[d + j][column], sums[j]);
   }
 
   RunShared& shared_;
   const DeltaNetRowsCuda& call_;
   const DeltaShapeCuda& shape_;
-  const ChunkWeights* weights_;
   unsigned head_;
+  const ChunkRows* rows_;
+  const ChunkWeights* weights_;
   unsigned total_;
-  unsigned column_;
-  bool in_value_;
-  float v_[kRows];
-  float beta_[kRows];
-  float decay_[kRows];
-  float read_key_[kRows];
-  float read_query_[kRows];
-  float out_[kRows];
+  unsigned first_column_;
+  unsigned warp_;
+  unsigned lane_;
 };
 
-// Fast because the state stays in shared memory for the whole prompt and the next chunk's rows are on their
-// way while a chunk is computed.
+// Fast because the state stays in shared memory for the whole prompt, the next chunk's rows are on their way
+// while a chunk is computed, and what waits for pseudo-values has company that does not.
 __global__ void __launch_bounds__(kThreads, 1)
-    delta_run_kernel(const DeltaNetRowsCuda* calls, DeltaShapeCuda shape, const ChunkWeights* weights,
-                     unsigned most_chunks) {
+    delta_run_kernel(const DeltaNetRowsCuda* calls, DeltaShapeCuda shape, Chunks chunks) {
   begin_kernel();
   extern __shared__ float4 run_memory[];
   const DeltaNetRowsCuda call = calls[blockIdx.z];
-  const ChunkWeights* own = weights + std::size_t{blockIdx.z} * most_chunks * shape.value_heads + blockIdx.y;
-  Run run(*reinterpret_cast<RunShared*>(run_memory), call, shape, own, blockIdx.y);
+  Run run(*reinterpret_cast<RunShared*>(run_memory), call, shape, chunks);
   run();
 }
 
@@ -468,18 +477,19 @@ std::size_t most_chunks(std::size_t most_rows) { return (most_rows + kChunk - 1)
 }  // namespace
 
 std::size_t delta_run_cuda_scratch_bytes(std::size_t count, std::size_t most, const DeltaShapeCuda& shape) {
-  return count * most_chunks(most) * shape.value_heads * sizeof(ChunkWeights);
+  return count * most_chunks(most) *
+         (shape.key_heads * sizeof(ChunkRows) + shape.value_heads * sizeof(ChunkWeights));
 }
 
 void delta_run_cuda(CudaQueue& queue, const DeltaNetRowsCuda* calls, std::size_t count, std::size_t most,
                     const DeltaShapeCuda& shape, float* scratch) {
-  auto* weights = reinterpret_cast<ChunkWeights*>(scratch);
-  const auto chunks = std::uint32_t(most_chunks(most));
   const auto sequences = std::uint32_t(count);
-  queue.launch(chunk_weights_kernel, {chunks, shape.value_heads, sequences},
-               {kPairThreads, sizeof(PairShared)}, calls, shape, weights);
+  auto* rows = reinterpret_cast<ChunkRows*>(scratch);
+  auto* weights = reinterpret_cast<ChunkWeights*>(rows + count * most_chunks(most) * shape.key_heads);
+  const Chunks chunks = {rows, weights, std::uint32_t(most_chunks(most))};
+  chunk_weights(queue, calls, count, shape, chunks);
   queue.launch(delta_run_kernel, {blocks_for(shape.value_dim, kColumns), shape.value_heads, sequences},
-               {kThreads, sizeof(RunShared)}, calls, shape, weights, chunks);
+               {kThreads, sizeof(RunShared)}, calls, shape, chunks);
   queue.launch(keep_entries_kernel, {kChunk, sequences}, {256}, calls, shape);
 }
 
