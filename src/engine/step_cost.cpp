@@ -7,11 +7,17 @@ namespace lanner::engine {
 namespace {
 
 constexpr double kCostMemory = 0.98;  // about 50 steps
+constexpr double kLevelMemory = 0.8;  // about 5 steps
+// A single step that waited for something, say for another program, is no new level.
+constexpr double kMostSurprise = 2;
 
 }  // namespace
 
 void StepCost::add(std::size_t rows, double milliseconds) {
   const auto x = static_cast<double>(rows);
+  if (const double line = line_ms(rows); line > 0)
+    level_ =
+        kLevelMemory * level_ + (1 - kLevelMemory) * std::min(milliseconds / line, kMostSurprise * level_);
   for (double* sum : {&weight_, &rows_, &rows_squared_, &ms_, &rows_ms_}) *sum *= kCostMemory;
   weight_ += 1;
   rows_ += x;
@@ -20,7 +26,7 @@ void StepCost::add(std::size_t rows, double milliseconds) {
   rows_ms_ += x * milliseconds;
 }
 
-double StepCost::predict_ms(std::size_t rows) const {
+double StepCost::line_ms(std::size_t rows) const {
   if (weight_ == 0) return 0;
   const auto x = static_cast<double>(rows);
   const double mean_rows = rows_ / weight_;
