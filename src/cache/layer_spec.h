@@ -36,6 +36,7 @@ struct RecurrentSpec {
   std::size_t value_heads = 0;
   std::size_t key_dim = 0;
   std::size_t value_dim = 0;
+  std::size_t chunk = device::kMostDeltaChunk;  ///< Ops::delta_chunk of the device
 
   /// q, k and v channels of one row.
   std::size_t conv_channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }

@@ -62,7 +62,7 @@ PrefixLookup PrefixStore::find(const PrefixKey& key, std::span<const TokenId> id
     counters_.reused_tokens += usable.length;
   }
   if (limit - found.length >= kBranchGap)
-    found.branch_point = limit / device::kDeltaChunk * device::kDeltaChunk;
+    found.branch_point = limit / device::kMostDeltaChunk * device::kMostDeltaChunk;
   return found;
 }
 

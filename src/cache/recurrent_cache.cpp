@@ -9,8 +9,6 @@
 
 namespace lanner::cache {
 
-using device::kDeltaChunk;
-
 RecurrentCache::RecurrentCache(const RecurrentSpec& spec, const BlockPool& pool)
     : spec_(spec),
       pool_(pool),
@@ -21,7 +19,7 @@ RecurrentSizes recurrent_sizes(const RecurrentSpec& spec) {
   const std::size_t row = spec.conv_channels() * sizeof(float);
   return {.state_bytes = spec.value_heads * spec.key_dim * spec.value_dim * sizeof(float),
           .entry_bytes = (spec.key_heads * spec.key_dim + spec.value_heads * (spec.value_dim + 1)) *
-                         kDeltaChunk * sizeof(float),
+                         spec.chunk * sizeof(float),
           .conv_bytes = (spec.taps - 1) * row,
           .conv_row_bytes = row};
 }
@@ -36,11 +34,11 @@ std::size_t RecurrentCache::conv_bytes(std::size_t draft_rows) const {
 }
 
 float* RecurrentCache::entry_values(const Slot& slot) const {
-  return entry_keys(slot) + spec_.key_heads * kDeltaChunk * spec_.key_dim;
+  return entry_keys(slot) + spec_.key_heads * spec_.chunk * spec_.key_dim;
 }
 
 float* RecurrentCache::entry_decay(const Slot& slot) const {
-  return entry_values(slot) + spec_.value_heads * kDeltaChunk * spec_.value_dim;
+  return entry_values(slot) + spec_.value_heads * spec_.chunk * spec_.value_dim;
 }
 
 void RecurrentCache::own_entries(Slot& slot) const {
@@ -64,7 +62,7 @@ const float* RecurrentCache::conv_history() const {
 void RecurrentCache::reserve(std::size_t rows) {
   own_entries(slot_);
   pool_.make_exclusive(conv_);
-  const bool folds = slot_.count + rows >= kDeltaChunk;
+  const bool folds = slot_.count + rows >= spec_.chunk;
   if (folds && !drafting_ && is_shared(slot_.state) && !next_state_) next_state_ = pool_.take(state_bytes());
 }
 
@@ -94,17 +92,17 @@ device::DeltaFoldCall RecurrentCache::fold_call(const Slot& slot, float* next_st
           .key_heads = spec_.key_heads,
           .value_heads = spec_.value_heads,
           .key_dim = spec_.key_dim,
-          .value_dim = spec_.value_dim};
+          .value_dim = spec_.value_dim,
+          .chunk = spec_.chunk};
 }
 
 std::optional<device::DeltaFoldCall> RecurrentCache::take_fold() {
-  if (slot_.count != kDeltaChunk) return std::nullopt;
+  if (slot_.count != spec_.chunk) return std::nullopt;
   device::DeltaFoldCall call;
   if (drafting_) {
-    assert(!folded_);
-    std::swap(slot_, previous_);
-    call = fold_call(previous_, slot_.state->as<float>());
-    folded_ = true;
+    left_.push_back(std::exchange(slot_, std::move(spare_.back())));
+    spare_.pop_back();
+    call = fold_call(left_.back(), slot_.state->as<float>());
   } else {
     call = fold_call(slot_, next_state()->as<float>());
     leave_shared_state();
@@ -134,6 +132,7 @@ device::DeltaNetCall RecurrentCache::rows_call(const DeltaAppend& append, std::s
           .value_heads = spec_.value_heads,
           .key_dim = spec_.key_dim,
           .value_dim = spec_.value_dim,
+          .chunk = spec_.chunk,
           .state = slot_.state->as<float>(),
           .entry_keys = entry_keys(slot_),
           .entry_values = entry_values(slot_),
@@ -141,7 +140,7 @@ device::DeltaNetCall RecurrentCache::rows_call(const DeltaAppend& append, std::s
 }
 
 device::DeltaNetCall RecurrentCache::take_rows(const DeltaAppend& append) {
-  const std::size_t rows = std::min(append.qkv.rows() - append.done, kDeltaChunk - slot_.count);
+  const std::size_t rows = std::min(append.qkv.rows() - append.done, spec_.chunk - slot_.count);
   const device::DeltaNetCall call = rows_call(append, rows);
   slot_.count += rows;
   return call;
@@ -151,11 +150,11 @@ device::DeltaNetCall RecurrentCache::take_run(const DeltaAppend& append) {
   assert(!drafting_);
   device::DeltaNetCall call = rows_call(append, append.qkv.rows() - append.done);
   const std::size_t total = slot_.count + call.qkv.rows();
-  if (total >= kDeltaChunk) {
+  if (total >= spec_.chunk) {
     call.next_state = next_state()->as<float>();
     leave_shared_state();
   }
-  slot_.count = total % kDeltaChunk;
+  slot_.count = total % spec_.chunk;
   return call;
 }
 
@@ -187,9 +186,12 @@ void RecurrentCache::append_delta(const device::Ops& ops, device::Stream& stream
 }
 
 void RecurrentCache::reserve_draft(std::size_t max_rows) {
-  assert(!drafting_ && max_rows <= kDeltaChunk);
+  assert(!drafting_);
   own_entries(slot_);
-  if (slot_.count + max_rows > kDeltaChunk) own_target(previous_);
+  const std::size_t folds = max_rows == 0 ? 0 : (slot_.count + max_rows - 1) / spec_.chunk;
+  if (spare_.size() < folds) spare_.resize(folds);
+  left_.reserve(folds);
+  for (std::size_t i = spare_.size() - folds; i < spare_.size(); ++i) own_target(spare_[i]);
   if (conv_->size_bytes() >= conv_bytes(max_rows)) {
     pool_.make_exclusive(conv_);
   } else {
@@ -201,27 +203,29 @@ void RecurrentCache::reserve_draft(std::size_t max_rows) {
 
 void RecurrentCache::begin_draft() {
   drafting_ = true;
-  folded_ = false;
   draft_count_ = slot_.count;
   conv_draft_rows_ = 0;
 }
 
 void RecurrentCache::commit_draft(std::size_t rows) noexcept {
   const std::size_t kept = draft_count_ + rows;
-  if (folded_ && kept <= kDeltaChunk) std::swap(slot_, previous_);
-  slot_.count = folded_ && kept > kDeltaChunk ? kept - kDeltaChunk : kept;
+  // Moves between the two lists allocate nothing: together they hold what was reserved.
+  for (; !left_.empty() && kept <= left_.size() * spec_.chunk; left_.pop_back())
+    spare_.push_back(std::exchange(slot_, std::move(left_.back())));
+  slot_.count = kept - left_.size() * spec_.chunk;
+  for (Slot& folded : left_) spare_.push_back(std::move(folded));
+  left_.clear();
   const std::size_t channels = spec_.conv_channels();
   if (rows > 0)
     pool_.memory().copy(conv_->data(), conv_->data() + rows * channels * sizeof(float), conv_bytes(0));
   conv_draft_rows_ = 0;
   drafting_ = false;
-  folded_ = false;
 }
 
 RecurrentCache RecurrentCache::fork() const {
   assert(!drafting_);
   RecurrentCache copy = *this;
-  copy.previous_ = {};
+  copy.spare_.clear();
   copy.next_state_ = nullptr;
   copy.left_state_ = nullptr;
   if (copy.slot_.count == 0) copy.slot_.entries = nullptr;
@@ -238,8 +242,15 @@ void RecurrentCache::read_state(const device::Ops& ops, device::Stream& stream, 
 }
 
 void RecurrentCache::visit_blocks(const BlockVisitor& visit) const {
-  for (const BlockRef* block :
-       {&slot_.state, &slot_.entries, &previous_.state, &previous_.entries, &next_state_, &conv_})
+  const auto visit_slots = [&](const auto& slots) {
+    for (const Slot& slot : slots)
+      for (const BlockRef* block : {&slot.state, &slot.entries})
+        if (*block) visit(*block, CacheKind::kRecurrent);
+  };
+  visit_slots(std::span(&slot_, 1));
+  visit_slots(left_);
+  visit_slots(spare_);
+  for (const BlockRef* block : {&next_state_, &conv_})
     if (*block) visit(*block, CacheKind::kRecurrent);
 }
 

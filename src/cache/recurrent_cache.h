@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "cache/block_pool.h"
 #include "cache/kv_cache.h"
@@ -17,7 +18,7 @@ namespace lanner::cache {
 /// Bytes of the parts of a recurrent layer.
 struct RecurrentSizes {
   std::size_t state_bytes = 0;
-  std::size_t entry_bytes = 0;  ///< of a chunk's 64 rows
+  std::size_t entry_bytes = 0;  ///< of a chunk's rows
   std::size_t conv_bytes = 0;   ///< without a draft's rows
   std::size_t conv_row_bytes = 0;
 };
@@ -39,8 +40,8 @@ struct DeltaAppend {
 void append_delta(const device::Ops& ops, device::Stream& stream, std::span<DeltaAppend> appends);
 
 /// State of one gated delta net layer of one sequence, in open-chunk form: S at the last chunk boundary (an
-/// absolute multiple of 64 positions) and the rows since as (key, pseudo-value, decay) entries. A row is
-/// undone by forgetting its entry; inside a draft a fold goes to a second slot, so the rows before the
+/// absolute multiple of spec.chunk positions) and the rows since as (key, pseudo-value, decay) entries. A row
+/// is undone by forgetting its entry; inside a draft a fold goes to another slot, so the rows before the
 /// boundary can come back too. State, entries and convolution rows are shared with forks until one of them
 /// writes. Between drafts a whole chunk is always folded, so a fork at a boundary holds S alone.
 class RecurrentCache {
@@ -72,12 +73,11 @@ class RecurrentCache {
   void forget_left_state() { left_state_ = nullptr; }
   bool drafting() const { return drafting_; }
   /// True when no fold comes before the last of `rows` more rows.
-  bool fits_chunk(std::size_t rows) const { return slot_.count + rows <= device::kDeltaChunk; }
+  bool fits_chunk(std::size_t rows) const { return slot_.count + rows <= spec_.chunk; }
   /// True when the open chunk is whole and its fold need not wait for the next rows.
-  bool ends_with_fold() const { return slot_.count == device::kDeltaChunk && !drafting_; }
+  bool ends_with_fold() const { return slot_.count == spec_.chunk && !drafting_; }
 
-  /// Memory for a draft of at most max_rows <= 64 rows. Throws Error kOutOfMemory; the state stays valid
-  /// then.
+  /// Memory for a draft of at most max_rows rows. Throws Error kOutOfMemory; the state stays valid then.
   void reserve_draft(std::size_t max_rows);
   /// Rows appended from here on can be undone, as many as were reserved.
   void begin_draft();
@@ -100,9 +100,9 @@ class RecurrentCache {
 
  private:
   struct Slot {
-    BlockRef state;  ///< S [Hv, dk, dv]
-    BlockRef
-        entries;  ///< keys [Hk, 64, dk], pseudo-values [Hv, 64, dv], decay [Hv, 64]; may be absent when empty
+    BlockRef state;    ///< S [Hv, dk, dv]
+    BlockRef entries;  ///< keys [Hk, C, dk], pseudo-values [Hv, C, dv], decay [Hv, C] of C = chunk rows; may
+                       ///< be absent when empty
     std::size_t count = 0;
   };
 
@@ -125,12 +125,12 @@ class RecurrentCache {
 
   RecurrentSpec spec_;
   BlockPool pool_;
-  Slot slot_;            ///< the open chunk
-  Slot previous_;        ///< the chunk before it, while a draft that crossed the boundary is open
-  BlockRef next_state_;  ///< where a fold goes that may not overwrite the shared S
-  BlockRef left_state_;  ///< the S that a fold under way reads
+  Slot slot_;                ///< the open chunk
+  std::vector<Slot> left_;   ///< the chunks before it that the open draft has folded
+  std::vector<Slot> spare_;  ///< for chunks that a draft begins
+  BlockRef next_state_;      ///< where a fold goes that may not overwrite the shared S
+  BlockRef left_state_;      ///< the S that a fold under way reads
   bool drafting_ = false;
-  bool folded_ = false;          ///< the open draft crossed a boundary
   std::size_t draft_count_ = 0;  ///< entries when the draft began
   BlockRef conv_;                ///< [taps-1 + draft rows, channels]
   std::size_t conv_draft_rows_ = 0;

@@ -40,9 +40,10 @@ std::vector<std::size_t> saved_block_bytes(const CacheSpec& spec, std::size_t la
 }
 
 bool entries_fit(const LayerSpec& layer, std::size_t length, std::size_t entries) {
-  if (!std::holds_alternative<RecurrentSpec>(layer)) return entries == 0;
-  return entries == length % device::kDeltaChunk ||
-         (length > 0 && entries == device::kDeltaChunk && length % device::kDeltaChunk == 0);
+  const auto* recurrent = std::get_if<RecurrentSpec>(&layer);
+  if (recurrent == nullptr) return entries == 0;
+  const std::size_t open = length % recurrent->chunk;
+  return entries == open || (length > 0 && open == 0 && entries == recurrent->chunk);
 }
 
 }  // namespace lanner::cache

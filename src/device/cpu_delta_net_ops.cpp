@@ -29,7 +29,7 @@ kernels::DeltaNetArgs checked_args(const DeltaNetCall& call) {
   const std::size_t value_width = call.value_heads * call.value_dim;
   const std::size_t rows = call.qkv.rows();
   check_shape(call.qkv.columns() == 2 * key_width + value_width, "delta_net", call.qkv);
-  check_shape(call.first + rows <= kernels::kDeltaChunk || call.next_state != nullptr, "delta_net", call.qkv);
+  check_shape(call.first + rows <= call.chunk || call.next_state != nullptr, "delta_net", call.qkv);
   check_shape(static_cast<std::size_t>(call.out.element_count()) == rows * value_width, "delta_net",
               call.out);
   const float* qkv = call.qkv.floats().data();
@@ -46,6 +46,7 @@ kernels::DeltaNetArgs checked_args(const DeltaNetCall& call) {
           .value_heads = call.value_heads,
           .key_dim = call.key_dim,
           .value_dim = call.value_dim,
+          .chunk = call.chunk,
           .state = call.state,
           .entry_keys = call.entry_keys,
           .entry_values = call.entry_values,
@@ -56,7 +57,7 @@ kernels::DeltaNetArgs checked_args(const DeltaNetCall& call) {
 void advance(const CpuKernels& kernels, kernels::DeltaNetArgs args, float* next_state, std::size_t begin,
              std::size_t end) {
   for (std::size_t left = args.rows; left > 0;) {
-    args.rows = std::min(left, kernels::kDeltaChunk - args.first);
+    args.rows = std::min(left, args.chunk - args.first);
     kernels.delta_net(args, begin, end);
     left -= args.rows;
     args.first += args.rows;
@@ -66,16 +67,18 @@ void advance(const CpuKernels& kernels, kernels::DeltaNetArgs args, float* next_
     args.beta += args.rows * args.value_heads;
     args.log_decay += args.rows * args.value_heads;
     args.out += args.rows * args.value_heads * args.value_dim;
-    if (args.first < kernels::kDeltaChunk || next_state == nullptr) continue;
+    if (args.first < args.chunk || next_state == nullptr) continue;
     kernels.delta_fold({.state = args.state,
                         .out = next_state,
                         .entry_keys = args.entry_keys,
                         .entry_values = args.entry_values,
                         .entry_decay = args.entry_decay,
+                        .entries = args.chunk,
                         .key_heads = args.key_heads,
                         .value_heads = args.value_heads,
                         .key_dim = args.key_dim,
-                        .value_dim = args.value_dim},
+                        .value_dim = args.value_dim,
+                        .chunk = args.chunk},
                        begin, end);
     args.state = next_state;
     args.first = 0;
@@ -221,7 +224,8 @@ void delta_fold(Stream& stream, std::span<const DeltaFoldCall> calls) {
                                              .key_heads = call.key_heads,
                                              .value_heads = call.value_heads,
                                              .key_dim = call.key_dim,
-                                             .value_dim = call.value_dim},
+                                             .value_dim = call.value_dim,
+                                             .chunk = call.chunk},
                                             begin, end);
               });
 }

@@ -4,6 +4,10 @@
 namespace lanner::device {
 namespace {
 
+/// A decode step reads the state and the entries; 64 of those take as many bytes. With 32 it reads a quarter
+/// less on average and holds a quarter less, and prompts lose nothing.
+constexpr std::size_t kDeltaChunk = 32;
+
 std::string_view device_name(Isa isa) {
   switch (isa) {
     case Isa::kReference:
@@ -25,6 +29,7 @@ Ops cpu_ops(Isa isa, Compute compute) {
   return {
       .device = device_name(isa),
       .isa = isa,
+      .delta_chunk = kDeltaChunk,
       .embed = cpu::embed,
       .rms_norm = cpu::rms_norm,
       .l2_norm = cpu::l2_norm,

@@ -96,9 +96,9 @@ kernels::DeltaShapeCuda shape_of(const auto& call) {
 
 void check_delta(const DeltaNetCall& call) {
   check_shape(call.qkv.columns() == 2 * call.key_heads * call.key_dim + call.value_heads * call.value_dim &&
-                  call.first < kDeltaChunk,
+                  call.first < kMostDeltaChunk && call.chunk == kMostDeltaChunk,
               "delta_net", call.qkv);
-  check_shape(call.next_state != nullptr || call.first + call.qkv.rows() <= kDeltaChunk, "delta_net",
+  check_shape(call.next_state != nullptr || call.first + call.qkv.rows() <= kMostDeltaChunk, "delta_net",
               call.qkv);
   if (call.key_dim % 4 != 0 || call.key_dim > kMostDeltaDim || call.value_dim > kMostDeltaDim)
     throw Error(ErrorKind::kUnsupported,
@@ -204,7 +204,7 @@ void delta_net(Stream& stream, std::span<const DeltaNetCall> calls) {
   for (const DeltaNetCall& call : calls) {
     const std::size_t rows = call.qkv.rows();
     check_delta(call);
-    const bool ends_inside = call.first + rows <= kDeltaChunk && call.next_state == nullptr;
+    const bool ends_inside = call.first + rows <= kMostDeltaChunk && call.next_state == nullptr;
     if (rows <= kernels::kDeltaStepRows && ends_inside) {
       few.push_back(delta_rows(call));
     } else {
@@ -232,7 +232,7 @@ void delta_mix(Stream& stream, std::span<const DeltaMixCall> calls, const DeltaM
   std::vector<kernels::DeltaNetRowsCuda> rows;
   for (const DeltaMixCall& call : calls) {
     check_delta(call.rows);
-    check_shape(call.x.shape == call.rows.qkv.shape && call.rows.first + call.x.rows() <= kDeltaChunk,
+    check_shape(call.x.shape == call.rows.qkv.shape && call.rows.first + call.x.rows() <= kMostDeltaChunk,
                 "delta_mix", call.x);
     inputs.push_back({.x = floats(call.x),
                       .history = call.history,

@@ -131,6 +131,7 @@ Ops cuda_ops(int index) {
       .isa = Isa::kReference,
       .memory = &card.device->memory(),
       .cuda = card.device.get(),
+      .delta_chunk = kMostDeltaChunk,
       .embed = cuda::embed,
       .rms_norm = cuda::rms_norm,
       .l2_norm = cuda::l2_norm,

@@ -23,8 +23,8 @@ using kernels::kKvGroup;
 using kernels::KvLayout;
 using kernels::KvType;
 using kernels::parse_kv_type;
-/// Absolute positions at which a delta net's state is folded.
-inline constexpr std::size_t kDeltaChunk = kernels::kDeltaChunk;
+/// Most positions of a delta net's chunk on any device; each is a divisor of it.
+inline constexpr std::size_t kMostDeltaChunk = kernels::kMostDeltaChunk;
 
 /// Heads and rotating pairs of a rotary embedding; see kernels/rope/rope.h.
 struct RopeShape {
@@ -108,8 +108,8 @@ struct HistoryPush {
   Tensor x;
 };
 
-/// The gated delta rule over rows of one sequence inside one 64-position chunk, or with next_state any number
-/// of rows; see kernels/delta_net/delta_net.h.
+/// The gated delta rule over rows of one sequence inside one chunk of positions, or with next_state any
+/// number of rows; see kernels/delta_net/delta_net.h.
 struct DeltaNetCall {
   Tensor out;        ///< [T, Hv, dv]
   Tensor qkv;        ///< [T, Hk*dk | Hk*dk | Hv*dv], q and k L2-normalised
@@ -120,6 +120,7 @@ struct DeltaNetCall {
   std::size_t value_heads = 0;
   std::size_t key_dim = 0;
   std::size_t value_dim = 0;
+  std::size_t chunk = 0;  ///< Ops::delta_chunk
   const float* state = nullptr;
   /// Where chunks that the rows fill are folded to; may be state.
   float* next_state = nullptr;
@@ -152,11 +153,12 @@ struct DeltaFoldCall {
   const float* entry_keys = nullptr;
   const float* entry_values = nullptr;
   const float* entry_decay = nullptr;
-  std::size_t entries = 64;
+  std::size_t entries = 0;
   std::size_t key_heads = 0;
   std::size_t value_heads = 0;
   std::size_t key_dim = 0;
   std::size_t value_dim = 0;
+  std::size_t chunk = 0;
 };
 
 /// Rows on their way into products: x [T, K], or its RMS norm.
@@ -243,6 +245,9 @@ struct Ops {
   Isa isa = Isa::kReference;
   Memory* memory = &host_memory();  ///< where tensors, weights and caches of this device live
   CudaDevice* cuda = nullptr;       ///< the GPU of cuda_ops(), which outlives the table
+  /// Positions after which a delta net's state is rewritten. Until then each row reads the rows before it:
+  /// the longer, the more bytes a decode step reads, and the fewer times a prompt writes the state.
+  std::size_t delta_chunk = kMostDeltaChunk;
 
   /// out[t] = table[ids[t]] * scale
   void (*embed)(Stream&, const Tensor& out, const Matrix& table, std::span<const TokenId> ids, float scale);

@@ -32,6 +32,7 @@ SequenceMemory::SequenceMemory(const cache::CacheSpec& spec) {
     } else if (const auto* state = std::get_if<cache::RecurrentSpec>(&layer)) {
       const cache::RecurrentSizes sizes = cache::recurrent_sizes(*state);
       slot_bytes_ += sizes.state_bytes + sizes.entry_bytes;
+      chunk_ = state->chunk;
       conv_bytes_ += sizes.conv_bytes;
       conv_row_bytes_ += sizes.conv_row_bytes;
       if (sizes.conv_bytes > largest_conv_.conv_bytes) largest_conv_ = sizes;
@@ -45,10 +46,11 @@ cache::CacheBytes SequenceMemory::parts(const SequenceSize& size) const {
                           .recurrent = slot_bytes_ + conv_bytes_};
   for (const Window& window : windows_)
     parts.sliding += window.block_bytes * std::min(blocks_of(size.tokens), window.most_blocks());
-  // A draft that crosses the end of a chunk keeps the chunk before it, and the convolution all of its rows.
-  // Layer by layer, rows for a longer draft are taken while those of a shorter one are still held.
+  // A draft keeps the chunks whose ends it crosses, at most one more than it fills, and the convolution all
+  // of its rows. Layer by layer, rows for a longer draft are taken while those of a shorter one are still
+  // held.
   if (size.draft_rows > 0)
-    parts.recurrent += slot_bytes_ + largest_conv_.conv_bytes +
+    parts.recurrent += slot_bytes_ * (1 + (size.draft_rows - 1) / chunk_) + largest_conv_.conv_bytes +
                        (conv_row_bytes_ + largest_conv_.conv_row_bytes) * size.draft_rows;
   return parts;
 }

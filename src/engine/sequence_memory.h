@@ -51,7 +51,8 @@ class SequenceMemory {
 
   std::size_t full_block_bytes_ = 0;
   std::vector<Window> windows_;
-  std::size_t slot_bytes_ = 0;  ///< state and open chunk
+  std::size_t slot_bytes_ = 0;                   ///< state and open chunk
+  std::size_t chunk_ = device::kMostDeltaChunk;  ///< of recurrent layers
   std::size_t conv_bytes_ = 0;
   std::size_t conv_row_bytes_ = 0;      ///< of a draft's rows
   cache::RecurrentSizes largest_conv_;  ///< of the layer whose convolution takes most

@@ -13,7 +13,8 @@ constexpr std::size_t kFull = 0;
 constexpr std::size_t kSliding = 1;
 constexpr std::size_t kShared = 2;
 constexpr std::size_t kRecurrent = 3;
-constexpr RecurrentSpec kDelta{.taps = 4, .key_heads = 1, .value_heads = 2, .key_dim = 8, .value_dim = 8};
+constexpr RecurrentSpec kDelta{
+    .taps = 4, .key_heads = 1, .value_heads = 2, .key_dim = 8, .value_dim = 8, .chunk = 16};
 
 }  // namespace
 

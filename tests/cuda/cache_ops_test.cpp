@@ -172,6 +172,7 @@ TEST_CASE("cuda: convolution, history, gates, delta rule and fold agree with the
                                            .value_heads = kHeads,
                                            .key_dim = static_cast<std::size_t>(dim),
                                            .value_dim = static_cast<std::size_t>(dim),
+                                           .chunk = 64,
                                            .state = static_cast<float*>(side(state).data),
                                            .entry_keys = static_cast<float*>(side(keys).data),
                                            .entry_values = static_cast<float*>(side(values).data),
@@ -195,7 +196,8 @@ TEST_CASE("cuda: convolution, history, gates, delta rule and fold agree with the
                                           .key_heads = kKeyHeads,
                                           .value_heads = kHeads,
                                           .key_dim = static_cast<std::size_t>(dim),
-                                          .value_dim = static_cast<std::size_t>(dim)};
+                                          .value_dim = static_cast<std::size_t>(dim),
+                                          .chunk = 64};
       ops.delta_fold(stream, {&call, 1});
     };
     fold(pair.reference(), pair.reference_stream(), [](const auto& twin) { return twin.host; });
@@ -245,6 +247,7 @@ TEST_CASE("cuda: a run of rows through several chunks has the bits of rows and f
             .value_heads = kHeads,
             .key_dim = static_cast<std::size_t>(dim),
             .value_dim = static_cast<std::size_t>(dim),
+            .chunk = 64,
             .state = static_cast<float*>(to.state.cuda.data),
             .next_state = folds ? static_cast<float*>(to.state.cuda.data) : nullptr,
             .entry_keys = static_cast<float*>(to.keys.cuda.data),
@@ -272,7 +275,8 @@ TEST_CASE("cuda: a run of rows through several chunks has the bits of rows and f
                                             .key_heads = kKeyHeads,
                                             .value_heads = kHeads,
                                             .key_dim = static_cast<std::size_t>(dim),
-                                            .value_dim = static_cast<std::size_t>(dim)};
+                                            .value_dim = static_cast<std::size_t>(dim),
+                                            .chunk = 64};
         pair.cuda().delta_fold(pair.stream(), {&fold, 1});
         first = 0;
       }

@@ -305,9 +305,9 @@ struct DeltaSequence {
         a(random_normal(rows * kValueHeads, 4)),
         history(random_normal((kTaps - 1) * kChannels, 5)),
         state(random_normal(kValueHeads * kKeyDim * kValueDim, 6)),
-        keys(random_normal(kKeyHeads * kDeltaChunk * kKeyDim, 7)),
-        values(random_normal(kValueHeads * kDeltaChunk * kValueDim, 8)),
-        decay(random_uniform(kValueHeads * kDeltaChunk, 9, -0.3F, 0)),
+        keys(random_normal(kKeyHeads * kMostDeltaChunk * kKeyDim, 7)),
+        values(random_normal(kValueHeads * kMostDeltaChunk * kValueDim, 8)),
+        decay(random_uniform(kValueHeads * kMostDeltaChunk, 9, -0.3F, 0)),
         qkv(random_uniform(rows * kChannels, 10, -0.3F, 0.3F)),
         out(rows * kValueHeads * kValueDim),
         rows_(rows),
@@ -328,6 +328,7 @@ struct DeltaSequence {
             .value_heads = kValueHeads,
             .key_dim = kKeyDim,
             .value_dim = kValueDim,
+            .chunk = kMostDeltaChunk,
             .state = state.data(),
             .entry_keys = keys.data(),
             .entry_values = values.data(),
@@ -410,16 +411,18 @@ TEST_CASE("the delta rule through several chunks equals rows and folds one after
       call.log_decay = all.log_decay.slice(begin, begin + 1);
       call.first = first;
       ops.delta_net(stream, {&call, 1});
-      if (++first < kDeltaChunk) continue;
+      if (++first < kMostDeltaChunk) continue;
       const DeltaFoldCall fold{.state = want.state.data(),
                                .next_state = want.state.data(),
                                .entry_keys = want.keys.data(),
                                .entry_values = want.values.data(),
                                .entry_decay = want.decay.data(),
+                               .entries = kMostDeltaChunk,
                                .key_heads = kKeyHeads,
                                .value_heads = kValueHeads,
                                .key_dim = kKeyDim,
-                               .value_dim = kValueDim};
+                               .value_dim = kValueDim,
+                               .chunk = kMostDeltaChunk};
       ops.delta_fold(stream, {&fold, 1});
       first = 0;
     }

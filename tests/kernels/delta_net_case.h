@@ -18,6 +18,7 @@ struct DeltaShape {
   std::size_t value_heads;
   std::size_t key_dim;
   std::size_t value_dim;
+  std::size_t chunk = kernels::kMostDeltaChunk;
 };
 
 /// How the random data of a case is drawn.
@@ -69,9 +70,9 @@ class DeltaRun {
   explicit DeltaRun(const DeltaCase& c)
       : case_(c),
         state(c.state),
-        keys(c.shape.key_heads * kernels::kDeltaChunk * c.shape.key_dim),
-        values(c.shape.value_heads * kernels::kDeltaChunk * c.shape.value_dim),
-        decays(c.shape.value_heads * kernels::kDeltaChunk),
+        keys(c.shape.key_heads * c.shape.chunk * c.shape.key_dim),
+        values(c.shape.value_heads * c.shape.chunk * c.shape.value_dim),
+        decays(c.shape.value_heads * c.shape.chunk),
         out(c.rows * c.shape.value_heads * c.shape.value_dim, 1),
         scratch(kernels::delta_net_scratch_floats(c.shape.key_dim, c.shape.value_dim)) {}
 
@@ -88,11 +89,12 @@ class DeltaRun {
         .log_decay = case_.log_decay.data() + position * s.value_heads,
         .out = out.data() + position * s.value_heads * s.value_dim,
         .rows = count,
-        .first = position % kernels::kDeltaChunk,
+        .first = position % case_.shape.chunk,
         .key_heads = s.key_heads,
         .value_heads = s.value_heads,
         .key_dim = s.key_dim,
         .value_dim = s.value_dim,
+        .chunk = s.chunk,
         .state = state.data(),
         .entry_keys = keys.data(),
         .entry_values = values.data(),
@@ -104,21 +106,22 @@ class DeltaRun {
     position += count;
   }
 
-  /// The state after the entries of the open chunk (all 64 when `position` is a boundary).
+  /// The state after the entries of the open chunk (all of it when `position` is a boundary).
   std::vector<float> folded(kernels::DeltaFoldFn* fold) const {
     const DeltaShape& s = case_.shape;
     std::vector<float> result(state.size());
-    const std::size_t open = position % kernels::kDeltaChunk;
+    const std::size_t open = position % case_.shape.chunk;
     fold({.state = state.data(),
           .out = result.data(),
           .entry_keys = keys.data(),
           .entry_values = values.data(),
           .entry_decay = decays.data(),
-          .entries = open == 0 ? kernels::kDeltaChunk : open,
+          .entries = open == 0 ? case_.shape.chunk : open,
           .key_heads = s.key_heads,
           .value_heads = s.value_heads,
           .key_dim = s.key_dim,
-          .value_dim = s.value_dim},
+          .value_dim = s.value_dim,
+          .chunk = s.chunk},
          0, s.value_heads);
     return result;
   }
@@ -126,9 +129,9 @@ class DeltaRun {
   /// All rows of the case in calls of at most `piece` rows, folding at every boundary.
   void finish(kernels::DeltaNetFn* delta_net, kernels::DeltaFoldFn* fold, std::size_t piece) {
     while (position < case_.rows) {
-      const std::size_t room = kernels::kDeltaChunk - position % kernels::kDeltaChunk;
+      const std::size_t room = case_.shape.chunk - position % case_.shape.chunk;
       advance(delta_net, std::min({piece, room, case_.rows - position}), case_.shape.value_heads);
-      if (position % kernels::kDeltaChunk == 0) state = folded(fold);
+      if (position % case_.shape.chunk == 0) state = folded(fold);
     }
   }
 

@@ -32,8 +32,8 @@ std::vector<Version> versions() {
   return result;
 }
 
-constexpr DeltaShape kShapes[] = {
-    {2, 4, 128, 128}, {1, 1, 4, 3}, {2, 2, 17, 37}, {1, 3, 64, 72}, {1, 2, 33, 8}};
+constexpr DeltaShape kShapes[] = {{2, 4, 128, 128}, {1, 1, 4, 3},         {2, 2, 17, 37},    {1, 3, 64, 72},
+                                  {1, 2, 33, 8},    {2, 4, 128, 128, 32}, {1, 2, 20, 24, 16}};
 constexpr DeltaStyle kMixed{.decay_low = -2, .correlation = 0};
 
 // Per row: a sum over key_dim and up to 64 entries, each with a few roundings; errors of earlier rows come
@@ -129,7 +129,7 @@ TEST_CASE("delta_net: weak decays after a very strong one keep their precision")
 
 TEST_CASE("delta_net: rows in any cut into calls give the same bits") {
   constexpr std::size_t kRows = 140;
-  for (const DeltaShape& shape : {kShapes[0], kShapes[2], kShapes[3]}) {
+  for (const DeltaShape& shape : {kShapes[0], kShapes[2], kShapes[3], kShapes[5], kShapes[6]}) {
     const DeltaCase c(shape, kRows, kMixed);
     for (const Version& version : versions()) {
       CAPTURE(lanner::name(version.isa));
@@ -214,7 +214,8 @@ TEST_CASE("delta_fold: may write over the state it reads") {
                   .key_heads = c.shape.key_heads,
                   .value_heads = c.shape.value_heads,
                   .key_dim = c.shape.key_dim,
-                  .value_dim = c.shape.value_dim},
+                  .value_dim = c.shape.value_dim,
+                  .chunk = c.shape.chunk},
                  0, c.shape.value_heads);
     CHECK(same_bits(run.state, apart));
   }

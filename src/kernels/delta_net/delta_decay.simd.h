@@ -29,7 +29,7 @@ class DecayLedger {
   }
 
   /// Floats that weights() may write.
-  static constexpr std::size_t kSlots = kDeltaChunk + kLanes;
+  static constexpr std::size_t kSlots = kMostDeltaChunk + kLanes;
 
  private:
   float sums_[kSlots] = {};

@@ -50,7 +50,7 @@ inline void fold_tile(const FoldHead& head, std::size_t row, std::size_t column,
 
 template <std::size_t Vectors, typename Lanes>
 inline void fold_panel(const FoldHead& head, std::size_t column, Lanes lanes) {
-  float decayed[kDeltaChunk * Vectors * kLanes];
+  float decayed[kMostDeltaChunk * Vectors * kLanes];
   for (std::size_t i = 0; i < head.entries; ++i)
     for (std::size_t v = 0; v < Vectors; ++v)
       store(decayed + (i * Vectors + v) * kLanes,
@@ -73,7 +73,7 @@ inline void fold_columns(const FoldHead& head, std::size_t column) {
 
 inline void fold_heads(const DeltaFoldArgs& args, std::size_t head_begin, std::size_t head_end) {
   for (std::size_t j = head_begin; j < head_end; ++j) {
-    const float* g = args.entry_decay + j * kDeltaChunk;
+    const float* g = args.entry_decay + j * args.chunk;
     DecayLedger ledger;
     float decays[DecayLedger::kSlots] = {};
     for (std::size_t i = 0; i < args.entries; ++i) ledger.advance(g[i]);
@@ -81,8 +81,8 @@ inline void fold_heads(const DeltaFoldArgs& args, std::size_t head_begin, std::s
     const std::size_t key_head = j / (args.value_heads / args.key_heads);
     fold_columns({.state = args.state + j * args.key_dim * args.value_dim,
                   .out = args.out + j * args.key_dim * args.value_dim,
-                  .keys = args.entry_keys + key_head * kDeltaChunk * args.key_dim,
-                  .u = args.entry_values + j * kDeltaChunk * args.value_dim,
+                  .keys = args.entry_keys + key_head * args.chunk * args.key_dim,
+                  .u = args.entry_values + j * args.chunk * args.value_dim,
                   .entries = args.entries,
                   .key_dim = args.key_dim,
                   .value_dim = args.value_dim,

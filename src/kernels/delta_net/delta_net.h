@@ -5,8 +5,8 @@
 
 namespace lanner::kernels {
 
-/// Absolute positions at which the state matrix is rewritten.
-inline constexpr std::size_t kDeltaChunk = 64;
+/// Most positions between two writes of the state matrix.
+inline constexpr std::size_t kMostDeltaChunk = 64;
 
 /// Decay and write strength of one row and value head:
 ///   beta = 1/(1+e^-b),  log_decay = -exp(A_log) * softplus(a + dt_bias),  softplus(x) = x for x > 20.
@@ -17,7 +17,7 @@ void delta_net_gates(float* beta, float* log_decay, const float* b, const float*
                      const float* dt_bias, std::size_t rows, std::size_t heads);
 
 /// One layer's gated delta rule over `rows` consecutive positions of one sequence that lie inside one
-/// absolute 64-position chunk. Open-chunk form: the state S at the chunk's beginning is only read; the rows
+/// absolute chunk of positions. Open-chunk form: the state S at the chunk's beginning is only read; the rows
 /// of the chunk are kept as entries (k, u, g), u the pseudo-value, g the row's log decay. With
 /// G(i,t) = g_{i+1} + ... + g_t and G(-1,t) = g_0 + ... + g_t, row t of the chunk:
 ///   u_t = beta_t (v_t - e^{G(-1,t)} Sᵀk_t - sum_{i<t} e^{G(i,t)} (k_i·k_t) u_i)
@@ -33,16 +33,17 @@ struct DeltaNetArgs {
   const float* beta = nullptr;       ///< [rows, value_heads]
   const float* log_decay = nullptr;  ///< [rows, value_heads], <= 0
   float* out = nullptr;              ///< [rows, value_heads, value_dim], none of the inputs
-  std::size_t rows = 0;              ///< first + rows <= 64
+  std::size_t rows = 0;              ///< first + rows <= chunk
   std::size_t first = 0;             ///< rows of the open chunk already present as entries
   std::size_t key_heads = 0;
   std::size_t value_heads = 0;  ///< value head j uses key head j / (value_heads / key_heads)
   std::size_t key_dim = 0;
   std::size_t value_dim = 0;
+  std::size_t chunk = 0;          ///< positions of a chunk, at most kMostDeltaChunk
   const float* state = nullptr;   ///< S [value_heads, key_dim, value_dim] at the chunk's beginning
-  float* entry_keys = nullptr;    ///< [key_heads, 64, key_dim]; rows [first, first+rows) are written
-  float* entry_values = nullptr;  ///< u: [value_heads, 64, value_dim], written likewise
-  float* entry_decay = nullptr;   ///< g: [value_heads, 64], written likewise
+  float* entry_keys = nullptr;    ///< [key_heads, chunk, key_dim]; rows [first, first+rows) are written
+  float* entry_values = nullptr;  ///< u: [value_heads, chunk, value_dim], written likewise
+  float* entry_decay = nullptr;   ///< g: [value_heads, chunk], written likewise
   float* scratch = nullptr;       ///< delta_net_scratch_floats(...) floats of the calling thread
 };
 
@@ -61,11 +62,12 @@ struct DeltaFoldArgs {
   const float* entry_keys = nullptr;
   const float* entry_values = nullptr;
   const float* entry_decay = nullptr;
-  std::size_t entries = 64;  ///< 64 at a boundary; fewer to read the state at any position
+  std::size_t entries = 0;  ///< chunk at a boundary; fewer to read the state at any position
   std::size_t key_heads = 0;
   std::size_t value_heads = 0;
   std::size_t key_dim = 0;
   std::size_t value_dim = 0;
+  std::size_t chunk = 0;
 };
 using DeltaFoldFn = void(const DeltaFoldArgs& args, std::size_t head_begin, std::size_t head_end);
 DeltaFoldFn delta_fold_reference, delta_fold_avx2, delta_fold_avx512, delta_fold_neon;

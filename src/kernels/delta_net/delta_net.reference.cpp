@@ -29,15 +29,15 @@ void advance_row(const DeltaNetArgs& args, std::size_t row, std::size_t head) {
   const float* q = args.q + row * args.qkv_stride + key_head * args.key_dim;
   const float* v = args.v + row * args.qkv_stride + head * args.value_dim;
   const float* state = args.state + head * args.key_dim * args.value_dim;
-  const float* keys = args.entry_keys + key_head * kDeltaChunk * args.key_dim;
+  const float* keys = args.entry_keys + key_head * args.chunk * args.key_dim;
   const float* k = keys + t * args.key_dim;
-  float* u = args.entry_values + head * kDeltaChunk * args.value_dim;
-  float* g = args.entry_decay + head * kDeltaChunk;
+  float* u = args.entry_values + head * args.chunk * args.value_dim;
+  float* g = args.entry_decay + head * args.chunk;
   g[t] = args.log_decay[row * args.value_heads + head];
 
   // decay[i] = e^(g_{i+1} + ... + g_t); the exponent is summed from the near end, never as a difference.
-  std::array<double, kDeltaChunk> k_weight;
-  std::array<double, kDeltaChunk> q_weight;
+  std::array<double, kMostDeltaChunk> k_weight;
+  std::array<double, kMostDeltaChunk> q_weight;
   double log_decay = 0;
   for (std::size_t i = t + 1; i-- > 0;) {
     const double decay = std::exp(log_decay);
@@ -70,7 +70,7 @@ void delta_net_reference(const DeltaNetArgs& args, std::size_t head_begin, std::
     for (std::size_t row = 0; row < args.rows; ++row) {
       if (head % group == 0)
         std::copy_n(args.k + row * args.qkv_stride + head / group * args.key_dim, args.key_dim,
-                    args.entry_keys + (head / group * kDeltaChunk + args.first + row) * args.key_dim);
+                    args.entry_keys + (head / group * args.chunk + args.first + row) * args.key_dim);
       advance_row(args, row, head);
     }
 }
@@ -78,10 +78,10 @@ void delta_net_reference(const DeltaNetArgs& args, std::size_t head_begin, std::
 void delta_fold_reference(const DeltaFoldArgs& args, std::size_t head_begin, std::size_t head_end) {
   for (std::size_t head = head_begin; head < head_end; ++head) {
     const std::size_t key_head = head / (args.value_heads / args.key_heads);
-    const float* keys = args.entry_keys + key_head * kDeltaChunk * args.key_dim;
-    const float* u = args.entry_values + head * kDeltaChunk * args.value_dim;
-    const float* g = args.entry_decay + head * kDeltaChunk;
-    std::array<double, kDeltaChunk> decay;
+    const float* keys = args.entry_keys + key_head * args.chunk * args.key_dim;
+    const float* u = args.entry_values + head * args.chunk * args.value_dim;
+    const float* g = args.entry_decay + head * args.chunk;
+    std::array<double, kMostDeltaChunk> decay;
     double log_decay = 0;
     for (std::size_t i = args.entries; i-- > 0;) {
       decay[i] = std::exp(log_decay);

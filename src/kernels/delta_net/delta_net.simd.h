@@ -22,19 +22,19 @@ inline constexpr std::size_t kPanelVectors = kLanes == 16 ? 8 : 4;
 /// What the panels of one value head need.
 struct DeltaHead {
   const DeltaNetArgs* args;
-  const float* queries[2 * kDeltaChunk];  ///< k and q of each row of the call
-  const float* v;                         ///< row 0
-  const float* beta;                      ///< row 0
+  const float* queries[2 * kMostDeltaChunk];  ///< k and q of each row of the call
+  const float* v;                             ///< row 0
+  const float* beta;                          ///< row 0
   const float* state;
   float* u;
-  float* out;                      ///< row 0
-  float state_decay[kDeltaChunk];  ///< e^G(-1,t) of each row of the call
+  float* out;                          ///< row 0
+  float state_decay[kMostDeltaChunk];  ///< e^G(-1,t) of each row of the call
 };
 
 /// Copies the keys of the call to their entries and forms all k_t·k_i and q_t·k_i with i <= t. Each tile of
 /// keys also meets entries after t: those products are never used.
 inline void score_keys(const DeltaNetArgs& args, std::size_t key_head, const float* const* queries) {
-  float* keys = args.entry_keys + key_head * kDeltaChunk * args.key_dim;
+  float* keys = args.entry_keys + key_head * args.chunk * args.key_dim;
   for (std::size_t row = 0; row < args.rows; ++row)
     for_vectors(args.key_dim, [&](std::size_t d, auto lanes) {
       lanes.store(keys + (args.first + row) * args.key_dim + d, lanes.load(queries[2 * row] + d));
@@ -42,14 +42,14 @@ inline void score_keys(const DeltaNetArgs& args, std::size_t key_head, const flo
   float* scores = args.scratch + kDeltaScores;
   for (std::size_t key = 0; key < args.first + args.rows; key += kDotKeys) {
     const std::size_t row = key > args.first ? key - args.first : 0;
-    dot_rows(scores + row * 2 * kDeltaChunk + key, kDeltaChunk, queries + 2 * row, 2 * (args.rows - row),
-             keys + key * args.key_dim, args.key_dim, args.key_dim);
+    dot_rows(scores + row * 2 * kMostDeltaChunk + key, kMostDeltaChunk, queries + 2 * row,
+             2 * (args.rows - row), keys + key * args.key_dim, args.key_dim, args.key_dim);
   }
 }
 
 /// Decays of one value head: its g become entries, its weights e^G(i,t) (k_t·k_i) and likewise for q.
 inline void weigh_scores(DeltaHead& head, const DeltaNetArgs& args, std::size_t value_head) {
-  float* g = args.entry_decay + value_head * kDeltaChunk;
+  float* g = args.entry_decay + value_head * args.chunk;
   DecayLedger ledger;
   float decays[DecayLedger::kSlots] = {};
   for (std::size_t t = 0; t < args.first; ++t) ledger.advance(g[t]);
@@ -59,12 +59,12 @@ inline void weigh_scores(DeltaHead& head, const DeltaNetArgs& args, std::size_t 
     ledger.advance(g[t]);
     ledger.weights(decays);
     head.state_decay[row] = decays[0];
-    const float* scores = args.scratch + kDeltaScores + row * 2 * kDeltaChunk;
-    float* weights = args.scratch + kDeltaWeights + row * 2 * kDeltaChunk;
+    const float* scores = args.scratch + kDeltaScores + row * 2 * kMostDeltaChunk;
+    float* weights = args.scratch + kDeltaWeights + row * 2 * kMostDeltaChunk;
     for (std::size_t i = 0; i <= t; i += kLanes) {
       const Vec decay = load(decays + 1 + i);
       store(weights + i, load(scores + i) * decay);
-      store(weights + kDeltaChunk + i, load(scores + kDeltaChunk + i) * decay);
+      store(weights + kMostDeltaChunk + i, load(scores + kMostDeltaChunk + i) * decay);
     }
   }
 }
@@ -113,8 +113,8 @@ inline void solve_row(const DeltaHead& head, std::size_t row, std::size_t column
   const DeltaNetArgs& args = *head.args;
   const std::size_t t = args.first + row;
   const float* reads = args.scratch + kDeltaStateReads + row * 2 * kDeltaPanelColumns;
-  const float* k_weights = args.scratch + kDeltaWeights + row * 2 * kDeltaChunk;
-  const float* q_weights = k_weights + kDeltaChunk;
+  const float* k_weights = args.scratch + kDeltaWeights + row * 2 * kMostDeltaChunk;
+  const float* q_weights = k_weights + kMostDeltaChunk;
   float* u = head.u + column;
   const Vec decay = splat(head.state_decay[row]);
 
@@ -175,7 +175,7 @@ inline void advance_heads(const DeltaNetArgs& args, std::size_t head_begin, std:
     head.v = args.v + j * args.value_dim;
     head.beta = args.beta + j;
     head.state = args.state + j * args.key_dim * args.value_dim;
-    head.u = args.entry_values + j * kDeltaChunk * args.value_dim;
+    head.u = args.entry_values + j * args.chunk * args.value_dim;
     head.out = args.out + j * args.value_dim;
     weigh_scores(head, args, j);
     advance_columns(head, 0);

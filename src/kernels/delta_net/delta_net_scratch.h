@@ -14,9 +14,10 @@ inline constexpr std::size_t kDeltaPanelColumns = 128;
 /// k_t·k_i and q_t·k_i, shared by the value heads of a key head: [64, 2, 64].
 inline constexpr std::size_t kDeltaScores = 0;
 /// The same with the decays of one value head: [64, 2, 64].
-inline constexpr std::size_t kDeltaWeights = kDeltaScores + kDeltaChunk * 2 * kDeltaChunk;
+inline constexpr std::size_t kDeltaWeights = kDeltaScores + kMostDeltaChunk * 2 * kMostDeltaChunk;
 /// Sᵀk_t and Sᵀq_t of one panel of columns: [64, 2, panel].
-inline constexpr std::size_t kDeltaStateReads = kDeltaWeights + kDeltaChunk * 2 * kDeltaChunk;
-inline constexpr std::size_t kDeltaScratchFloats = kDeltaStateReads + kDeltaChunk * 2 * kDeltaPanelColumns;
+inline constexpr std::size_t kDeltaStateReads = kDeltaWeights + kMostDeltaChunk * 2 * kMostDeltaChunk;
+inline constexpr std::size_t kDeltaScratchFloats =
+    kDeltaStateReads + kMostDeltaChunk * 2 * kDeltaPanelColumns;
 
 }  // namespace lanner::kernels

@@ -8,7 +8,7 @@
 
 namespace lanner::kernels {
 
-inline constexpr unsigned kChunk = kDeltaChunk;
+inline constexpr unsigned kChunk = kMostDeltaChunk;
 inline constexpr unsigned kMostDim = 128;  ///< of keys and values
 
 /// Sums over key elements run in blocks of this many, blocks in ascending order; so do sums over entries.

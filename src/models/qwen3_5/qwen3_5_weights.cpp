@@ -209,6 +209,7 @@ std::unique_ptr<layers::Rope> make_rope(const Config& config) {
 
 Qwen35Model::Qwen35Model(const io::Checkpoint& checkpoint, const LoadTarget& target)
     : config_(read_config(checkpoint.config_fields())), rope_(make_rope(config_)) {
+  config_.delta_net.chunk = target.ops.delta_chunk;
   WeightLoader loader(checkpoint, target, storage_);
   const Convention convention = find_convention(loader, config_);
   load_embeddings(loader, convention);
