@@ -30,7 +30,8 @@ constexpr double portable_exp(double x) {
   const double second = (1.0 / 24 + r * (1.0 / 120)) + r2 * (1.0 / 720 + r * (1.0 / 5040));
   const double third = (1.0 / 40320 + r * (1.0 / 362880)) + r2 * (1.0 / 3628800 + r * (1.0 / 39916800));
   const double mantissa = first + r4 * (second + r4 * third);
-  return mantissa * std::bit_cast<double>((1023 + static_cast<std::int64_t>(k)) << 52);
+  // k stands in the last bits of `shifted`, as an integer.
+  return mantissa * std::bit_cast<double>((1023 + std::bit_cast<std::uint64_t>(shifted)) << 52);
 }
 
 /// ln(x) for normal x > 0, relative error of a few 2^-52, also near 1.

@@ -38,6 +38,8 @@ using namespace lanner::kernels;
       .causal_conv = causal_conv_##SUFFIX,                                   \
       .delta_net = delta_net_##SUFFIX,                                       \
       .delta_fold = delta_fold_##SUFFIX,                                     \
+      .block_largest = block_largest_##SUFFIX,                               \
+      .mass_sum = mass_sum_##SUFFIX,                                         \
   }
 
 LANNER_KERNEL_TABLE(Reference, reference);

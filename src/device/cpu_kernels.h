@@ -8,6 +8,8 @@
 #include "kernels/delta_net/delta_net.h"
 #include "kernels/norm/rms_norm.h"
 #include "kernels/rope/rope.h"
+#include "kernels/sampling/block_largest.h"
+#include "kernels/sampling/mass_sum.h"
 
 namespace lanner::device {
 
@@ -40,6 +42,8 @@ struct CpuKernels {
   kernels::CausalConvFn* causal_conv = nullptr;
   kernels::DeltaNetFn* delta_net = nullptr;
   kernels::DeltaFoldFn* delta_fold = nullptr;
+  kernels::BlockLargestFn* block_largest = nullptr;
+  kernels::MassSumFn* mass_sum = nullptr;
 };
 
 /// The table for an instruction set; throws Error kUnsupported when this CPU cannot run it.

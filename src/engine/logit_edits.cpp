@@ -20,11 +20,8 @@ std::vector<device::LogitEdit> LogitEdits::list() const {
   return edits;
 }
 
-void LogitEdits::apply(std::span<float> logits) const {
-  for (const auto& [id, edit] : edits_) {
-    float& logit = logits[static_cast<std::size_t>(id)];
-    logit = device::edited_logit(edit, logit);
-  }
+void LogitEdits::apply(LogitBlocks& logits) const {
+  for (const auto& [id, edit] : edits_) logits.set(id, device::edited_logit(edit, logits.value(id)));
 }
 
 }  // namespace lanner::engine

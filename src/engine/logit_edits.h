@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <map>
-#include <span>
 #include <vector>
 
 #include "core/token.h"
 #include "device/sampling.h"
+#include "engine/logit_blocks.h"
 
 namespace lanner::engine {
 
@@ -25,7 +25,7 @@ class LogitEdits {
 
   /// Ascending by id.
   std::vector<device::LogitEdit> list() const;
-  void apply(std::span<float> logits) const;
+  void apply(LogitBlocks& logits) const;
 
  private:
   std::size_t columns_;

@@ -14,13 +14,15 @@
 namespace lanner::engine {
 namespace {
 
-// Streams of random words at one position.
-constexpr std::uint32_t kDrawStream = 0;
 constexpr std::uint32_t kXtcStream = 1;
 
 constexpr std::array kMlxSteps = {SamplerStep::kTopNSigma,  SamplerStep::kTypicalP, SamplerStep::kTopP,
                                   SamplerStep::kMinP,       SamplerStep::kXtc,      SamplerStep::kTopK,
                                   SamplerStep::kTemperature};
+// The same where no tokens are dropped from the front: mass and ranks do not change then, and few are ranked.
+constexpr std::array kMlxStepsWithoutXtc = {SamplerStep::kTopNSigma, SamplerStep::kTypicalP,
+                                            SamplerStep::kTopK,      SamplerStep::kTopP,
+                                            SamplerStep::kMinP,      SamplerStep::kTemperature};
 constexpr std::array kLlamaSteps = {SamplerStep::kTopNSigma,  SamplerStep::kTopK, SamplerStep::kTypicalP,
                                     SamplerStep::kTopP,       SamplerStep::kMinP, SamplerStep::kXtc,
                                     SamplerStep::kTemperature};
@@ -38,6 +40,7 @@ std::span<const SamplerStep> steps_of(const SamplingOptions& options) {
     case SamplerProfile::kMlx:
       break;
   }
+  if (options.xtc.probability <= 0) return kMlxStepsWithoutXtc;
   return kMlxSteps;
 }
 
@@ -56,7 +59,7 @@ double zipf_exponent(Survivors& survivors) {
   double squares = 0;
   for (std::size_t i = 0; i + 1 < ranked.size(); ++i) {
     const double t = std::log(double(i + 2) / double(i + 1));
-    const double b = double(survivors.value(ranked[i])) - double(survivors.value(ranked[i + 1]));
+    const double b = double(ranked[i].value) - double(ranked[i + 1].value);
     products += t * b;
     squares += t * t;
   }
@@ -65,23 +68,9 @@ double zipf_exponent(Survivors& survivors) {
 
 }  // namespace
 
-void require_finite(std::span<const float> values) {
-  for (float value : values)
-    if (!std::isfinite(value)) throw NotFinite();
-}
-
 void refuse_nothing_left() {
   throw Error(ErrorKind::kInvalidArgument,
               "no token is left to choose: every one is banned, or not what the answer must look like");
-}
-
-TokenId argmax(std::span<const float> logits) {
-  std::size_t best = 0;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (std::isnan(logits[i])) throw NotFinite();
-    if (logits[i] > logits[best]) best = i;
-  }
-  return static_cast<TokenId>(best);
 }
 
 Sampler::Sampler(SamplingOptions options, TokenLimits limits)
@@ -96,10 +85,8 @@ Sampler::Sampler(SamplingOptions options, TokenLimits limits)
   if (!options_.curve.empty()) ProbabilityCurve{options_.curve};  // says at once what is wrong with it
 }
 
-void Sampler::adjust(std::span<float> logits, const History& history, std::span<const TokenId> banned) const {
-  for (float z : logits)
-    if (!(z < -kNever)) throw NotFinite();
-  if (limits_.vocabulary < logits.size()) std::ranges::fill(logits.subspan(limits_.vocabulary), kNever);
+void Sampler::adjust(LogitBlocks& logits, const History& history, std::span<const TokenId> banned) const {
+  logits.ban_from(limits_.vocabulary);
   edits(logits.size(), history, banned).apply(logits);
 }
 
@@ -143,11 +130,12 @@ std::optional<device::SampleDraw> Sampler::draw_after(const History& history) co
 }
 
 TokenId Sampler::choose(std::span<float> logits, std::span<const TokenId> history, std::size_t position) {
-  adjust(logits, {.tokens = history});
-  return choose_from(logits, {.position = position, .generated = 0});
+  LogitBlocks blocks(logits);
+  adjust(blocks, {.tokens = history});
+  return choose_from(blocks, {.position = position, .generated = 0});
 }
 
-TokenId Sampler::pick(std::span<float> logits, const History& history) {
+TokenId Sampler::pick(const LogitBlocks& logits, const History& history) {
   return choose_from(logits, {.position = history.tokens.size(),
                               .generated = history.tokens.size() - history.prompt_tokens});
 }
@@ -163,34 +151,33 @@ float Sampler::temperature_at(std::size_t generated) const {
   return t0 + (t1 - t0) * static_cast<float>(generated - x0) / static_cast<float>(x1 - x0);
 }
 
-TokenId Sampler::choose_from(std::span<float> logits, const Place& place) {
-  const TokenId likeliest = argmax(logits);
-  if (logits[static_cast<std::size_t>(likeliest)] == kNever) refuse_nothing_left();
+TokenId Sampler::choose_from(const LogitBlocks& logits, const Place& place) {
+  const TokenId likeliest = logits.top();
+  if (logits.value(likeliest) == kNever) refuse_nothing_left();
+  if (logits.value(likeliest) == -kNever) return likeliest;  // nothing else has a share then
   float temperature = temperature_at(place.generated);
+  Survivors survivors(logits);
   if (!options_.curve.empty()) {
-    Survivors survivors(logits);
     const double total = survivors.log_total();
     const ProbabilityCurve curve(options_.curve);
     survivors.transform([&](float z) { return curve(static_cast<float>(double(z) - total)); });
-    return draw(logits, 1, place.position);
+    return draw(survivors, 1, place).id;
   }
   if (temperature == 0) return likeliest;
-  if (!truncates(options_)) return draw(logits, temperature, place.position);
-  Survivors survivors(logits);
+  if (!truncates(options_)) return draw(survivors, temperature, place).id;
   if (options_.hlg.enabled) {
     apply_hlg(survivors, options_.hlg, temperature);
-    return draw(logits, 1, place.position);
+    return draw(survivors, 1, place).id;
   }
   // The values are log-probabilities at first, so that mass is read off them.
-  const double total = survivors.log_total();
-  survivors.transform([&](float z) { return static_cast<float>(double(z) - total); });
+  survivors.subtract(survivors.log_total());
   if (options_.mirostat.version != 0) {
-    survivors.transform([&](float l) { return l / temperature; });
+    survivors.divide(temperature);
     return draw_mirostat(survivors, place);
   }
   for (const SamplerStep step : steps_of(options_)) run_step(step, survivors, place, temperature);
   if (options_.adaptive.target >= 0) return draw_adaptive(survivors, place);
-  return draw(logits, temperature, place.position);
+  return draw(survivors, temperature, place).id;
 }
 
 void Sampler::run_step(SamplerStep step, Survivors& survivors, const Place& place, float& temperature) const {
@@ -234,7 +221,7 @@ void Sampler::run_step(SamplerStep step, Survivors& survivors, const Place& plac
       if (options_.profile == SamplerProfile::kMlx && options_.steps.empty()) {
         temperature = now;
       } else {
-        survivors.transform([&](float v) { return v / now; });
+        survivors.divide(now);
         temperature = 1;
       }
       return;
@@ -249,70 +236,49 @@ TokenId Sampler::draw_mirostat(Survivors& survivors, const Place& place) {
   if (options.version == 1) {
     const double s = zipf_exponent(survivors);
     const double excess = s - 1;
-    const auto vocabulary = static_cast<double>(survivors.values().size());
+    const auto vocabulary = static_cast<double>(survivors.logits().size());
     const double k =
         std::pow(excess * std::pow(2, mirostat_mu_) / (1 - std::pow(vocabulary, -excess)), 1 / s);
     survivors.keep_likeliest(std::isfinite(k) && k >= 1 ? static_cast<std::size_t>(std::min(k, vocabulary))
                                                         : std::size_t{1});
   } else {
-    const TokenId top = survivors.top();
-    survivors.remove([&](TokenId id) {
-      return id != top && -(double(survivors.value(id)) - total) / bits > mirostat_mu_;
+    const TokenId top = survivors.top().id;
+    survivors.remove([&](const Candidate& candidate) {
+      return candidate.id != top && -(double(candidate.value) - total) / bits > mirostat_mu_;
     });
   }
-  const TokenId chosen = draw(survivors.values(), 1, place.position);
-  const double surprise = -(double(survivors.value(chosen)) - survivors.log_total()) / bits;
+  const Candidate chosen = draw(survivors, 1, place);
+  const double surprise = -(double(chosen.value) - survivors.log_total()) / bits;
   mirostat_mu_ -= double(options.rate) * (surprise - double(options.target));
-  return chosen;
+  return chosen.id;
 }
 
 TokenId Sampler::draw_adaptive(Survivors& survivors, const Place& place) {
   const double total = survivors.log_total();
   const double target = double(options_.adaptive.target);
   const double wanted = std::clamp(2 * target - adaptive_sum_ / adaptive_weight_, 0.0, 1.0);
-  std::vector<float> adapted(survivors.values().begin(), survivors.values().end());
-  for (TokenId id : survivors.ids()) {
+  const auto probability = [&](float value) { return std::exp(double(value) - total); };
+  Survivors adapted = survivors;
+  adapted.transform([&](float value) {
     constexpr double kWidth = 0.3;
     constexpr double kPeak = 5;
     constexpr double kSharpness = 10;
-    const double d = std::abs(std::exp(double(survivors.value(id)) - total) - wanted) / kWidth;
-    adapted[static_cast<std::size_t>(id)] = static_cast<float>(kPeak - kSharpness * d * d / (1 + d));
-  }
-  const TokenId chosen = draw(adapted, 1, place.position);
+    const double d = std::abs(probability(value) - wanted) / kWidth;
+    return static_cast<float>(kPeak - kSharpness * d * d / (1 + d));
+  });
+  const TokenId chosen = draw(adapted, 1, place).id;
   const double decay = double(options_.adaptive.decay);
-  adaptive_sum_ = decay * adaptive_sum_ + std::exp(double(survivors.value(chosen)) - total);
+  const auto was = std::ranges::find(survivors.all(), chosen, &Candidate::id);
+  adaptive_sum_ = decay * adaptive_sum_ + probability(was->value);
   adaptive_weight_ = decay * adaptive_weight_ + 1;
   return chosen;
 }
 
-TokenId Sampler::draw(std::span<const float> values, float temperature, std::size_t position) const {
-  // Four tokens share one block of random words; the block depends on nothing but seed, position and token.
-  const auto words = [&](std::size_t block) {
-    return philox4x32(options_.seed, {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(position),
-                                      kDrawStream, options_.choice});
-  };
-  const auto scaled = [&](std::size_t i) { return double(values[i]) / double(temperature); };
-  // The likeliest first: what can then not win needs no logarithms. Its noise exceeds a bar only when u is
-  // below exp(-bar), as -ln(1 - u) >= u; the bar is taken a little low for the rounding of exp.
-  auto best = static_cast<std::size_t>(argmax(values));
-  double best_value = scaled(best) + gumbel_noise(words(best / 4)[best % 4]);
-  constexpr double kMostNoise = 23;  // -ln of the least u
-  constexpr double kMargin = 1 + 1e-9;
-  for (std::size_t block = 0; block * 4 < values.size(); ++block) {
-    std::array<std::uint32_t, 4> random{};
-    bool drawn = false;
-    for (std::size_t i = block * 4; i < std::min(block * 4 + 4, values.size()); ++i) {
-      if (values[i] == kNever || scaled(i) + kMostNoise < best_value || i == best) continue;
-      if (!drawn) random = words(block);
-      drawn = true;
-      if (open_uniform(random[i % 4]) > std::exp(scaled(i) - best_value) * kMargin) continue;
-      const double value = scaled(i) + gumbel_noise(random[i % 4]);
-      if (value < best_value || (value == best_value && i > best)) continue;
-      best = i;
-      best_value = value;
-    }
-  }
-  return static_cast<TokenId>(best);
+Candidate Sampler::draw(Survivors& survivors, float temperature, const Place& place) const {
+  return engine::draw(survivors, double(temperature),
+                      {.seed = options_.seed,
+                       .position = static_cast<std::uint32_t>(place.position),
+                       .choice = options_.choice});
 }
 
 }  // namespace lanner::engine

@@ -2,24 +2,22 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "core/error.h"
 #include "core/token.h"
 #include "device/sampling.h"
+#include "engine/gumbel_draw.h"
+#include "engine/logit_blocks.h"
 #include "engine/logit_edits.h"
+#include "engine/not_finite.h"
 #include "engine/penalties.h"
 #include "engine/sampling_options.h"
 #include "engine/survivors.h"
 
 namespace lanner::engine {
-
-/// The logit of a token that may not be chosen.
-inline constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 /// Ids with a part of their own in every choice.
 struct TokenLimits {
@@ -48,12 +46,13 @@ class Sampler {
   std::size_t vocabulary() const { return limits_.vocabulary; }
 
   /// Bias, limits and penalties, in place: what log-probabilities are told of. `banned` are ids not allowed
-  /// here. Throws Error kInternal when a logit is not a number.
-  void adjust(std::span<float> logits, const History& history, std::span<const TokenId> banned = {}) const;
-  /// The token that follows `history` from adjusted logits [V], which are scratch after the call. Throws
-  /// Error kInvalidArgument when none is possible.
-  TokenId pick(std::span<float> logits, const History& history);
-  /// Both, for a sequence of which nothing is known but that `position` tokens came before.
+  /// here. Throws Error kInternal when that makes something that is not a number.
+  void adjust(LogitBlocks& logits, const History& history, std::span<const TokenId> banned = {}) const;
+  /// The token that follows `history` from adjusted logits [V]. Throws Error kInvalidArgument when none is
+  /// possible.
+  TokenId pick(const LogitBlocks& logits, const History& history);
+  /// Both, for a sequence of which nothing is known but that `position` tokens came before; the logits are
+  /// scratch after the call.
   TokenId choose(std::span<float> logits, std::span<const TokenId> history, std::size_t position);
 
   const SamplingOptions& options() const { return options_; }
@@ -66,11 +65,11 @@ class Sampler {
   };
 
   float temperature_at(std::size_t generated) const;
-  TokenId choose_from(std::span<float> logits, const Place& place);
+  TokenId choose_from(const LogitBlocks& logits, const Place& place);
   void run_step(SamplerStep step, Survivors& survivors, const Place& place, float& temperature) const;
   TokenId draw_mirostat(Survivors& survivors, const Place& place);
   TokenId draw_adaptive(Survivors& survivors, const Place& place);
-  TokenId draw(std::span<const float> values, float temperature, std::size_t position) const;
+  Candidate draw(Survivors& survivors, float temperature, const Place& place) const;
 
   SamplingOptions options_;
   TokenLimits limits_;
@@ -79,19 +78,7 @@ class Sampler {
   double adaptive_weight_ = 0;
 };
 
-/// A forward pass made something that is not a finite number.
-class NotFinite : public Error {
- public:
-  NotFinite() : Error(ErrorKind::kInternal, "the model produced a number that is not finite") {}
-};
-
-/// Throws NotFinite when one of the values a forward pass made is not finite.
-void require_finite(std::span<const float> values);
-
 /// Throws what choosing throws when every token is banned.
 [[noreturn]] void refuse_nothing_left();
-
-/// Index of the largest value; ties: the lowest. Throws NotFinite when a value is not a number.
-TokenId argmax(std::span<const float> logits);
 
 }  // namespace lanner::engine

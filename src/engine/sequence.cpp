@@ -116,15 +116,6 @@ std::vector<double> Sequence::take_mask_seconds() {
   return constraint_ != nullptr ? constraint_->take_mask_seconds() : std::vector<double>();
 }
 
-bool Sequence::mask(std::span<float> logits) const {
-  bool any = false;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    if ((mask_[i / 64] >> (i % 64) & 1U) == 0) logits[i] = kNever;
-    any = any || logits[i] != kNever;
-  }
-  return any;
-}
-
 std::vector<TokenId> Sequence::banned_after(std::size_t generated) const {
   std::vector<TokenId> banned = banned_;
   if (generated < request().min_tokens) banned.insert(banned.end(), stop_ids_.begin(), stop_ids_.end());
@@ -174,21 +165,25 @@ void Sequence::decide(std::span<float> logits, Deadline until) {
   if (!can_decide(logits.size(), until)) return kept_logits_.assign(logits.begin(), logits.end());
   forget_put_off();
   const History history{.tokens = tokens_, .prompt_tokens = prompt_size()};
-  sampler_.adjust(logits, history, banned_after(generated()));
-  std::vector<float> adjusted;
-  if (request().top_logprobs) adjusted.assign(logits.begin(), logits.end());
+  const Isa isa = model_.loaded.ops().isa;
+  LogitBlocks row(logits, isa);
+  sampler_.adjust(row, history, banned_after(generated()));
+  std::vector<float> unmasked;
+  if (request().top_logprobs && is_constrained()) unmasked.assign(logits.begin(), logits.end());
 
-  std::optional<TokenId> id;
+  TokenId id = 0;
   if (!forced_.empty()) {
     id = forced_.front();
     forced_.erase(forced_.begin());
-  } else if (!is_constrained() || mask(logits)) {
-    id = sampler_.pick(logits, history);
+  } else {
+    if (is_constrained()) row.keep(mask_);
+    if (row.value(row.top()) == kNever) return end_without_choice();
+    id = sampler_.pick(row, history);
   }
-  if (!id) return end_without_choice();
+  if (!unmasked.empty()) row = LogitBlocks(unmasked, isa);
   std::optional<LogprobEntry> entry;
-  if (request().top_logprobs) entry = logprob_entry(adjusted, *id, *request().top_logprobs);
-  take(*id, std::move(entry), until);
+  if (request().top_logprobs) entry = logprob_entry(row, id, *request().top_logprobs);
+  take(id, std::move(entry), until);
   // Log-probabilities of forced tokens need their logits, so they wait for their rows.
   if (!request().top_logprobs) take_forced(until);
 }

@@ -138,7 +138,6 @@ class Sequence {
   /// Whether the constraint, if it has to, has said what may come next; then mask_ says it.
   bool can_decide(std::size_t columns, Deadline until);
   bool catch_up(Deadline until);
-  bool mask(std::span<float> logits) const;
   /// When no token is left: the answer's end where its constraint allows one, else Error kInvalidArgument.
   void end_without_choice();
   bool is_constrained() const { return constraint_ != nullptr && !text_.in_reasoning(); }

@@ -16,13 +16,13 @@ namespace lanner::engine {
 namespace {
 
 /// Takes what the logits of row `row` are good for: the likelihood of a prompt token, or the next token.
-void use_logits(StepWork& work, std::size_t row, std::span<float> logits, Sequence::Deadline until) {
+void use_logits(StepWork& work, std::size_t row, std::span<float> logits, Isa isa, Sequence::Deadline until) {
   Sequence& sequence = *work.sequence;
   const std::size_t next = next_of(work, row);
   if (next < sequence.prompt_size()) {
     require_finite(logits);
-    work.prompt_logprobs.push_back(
-        logprob_entry(logits, sequence.tokens()[next], *sequence.request().prompt_logprobs));
+    work.prompt_logprobs.push_back(logprob_entry(LogitBlocks(logits, isa), sequence.tokens()[next],
+                                                 *sequence.request().prompt_logprobs));
     return;
   }
   if (!decides(work, row)) return;
@@ -128,7 +128,8 @@ void StepRunner::decide(std::span<const LogitRow> rows, const Tensor& logits) {
     guarded(*part.work, [&] {
       for (std::size_t i = 0; i < part.rows.size(); ++i)
         use_logits(*part.work, static_cast<std::size_t>(part.rows[i]),
-                   all.subspan((part.first - begin + i) * logits.columns(), logits.columns()), until);
+                   all.subspan((part.first - begin + i) * logits.columns(), logits.columns()),
+                   model_.ops().isa, until);
     });
   });
 }

@@ -2,63 +2,88 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "core/token.h"
+#include "engine/logit_blocks.h"
 
 namespace lanner::engine {
 
-/// The tokens that may still be chosen, each with a value: a logit or log-probability. Removed ones are
-/// -infinity. Likelier means a larger value, or a lower id among equals.
+/// A token that may be chosen, and its logit or log-probability.
+struct Candidate {
+  TokenId id = 0;
+  float value = 0;
+};
+
+/// A larger value, or a lower id among equals.
+inline bool likelier(const Candidate& a, const Candidate& b) {
+  return a.value != b.value ? a.value > b.value : a.id < b.id;
+}
+
+/// The tokens of a row that may still be chosen: at first all that are not banned. A vocabulary is long and
+/// few of it matter: until something needs them one by one, they are not listed.
 class Survivors {
  public:
-  explicit Survivors(std::span<float> values);
+  /// `logits` must outlive this and stay as they are.
+  explicit Survivors(const LogitBlocks& logits) : logits_(logits) {}
 
-  std::size_t size() const { return ids_.size(); }
-  float value(TokenId id) const { return values_[static_cast<std::size_t>(id)]; }
-  std::span<float> values() const { return values_; }
-  /// In ascending order of id until something was sorted.
-  std::span<const TokenId> ids() const { return ids_; }
-  /// The likeliest `count` (or all), likeliest first.
-  std::span<const TokenId> likeliest(std::size_t count);
-  TokenId top();
+  /// The likeliest `count` (or all), likeliest first. Valid until the next call that is not const.
+  std::span<const Candidate> likeliest(std::size_t count);
+  Candidate top();
+  /// All: those that were ranked in front, likeliest first, then ascending by id where nothing was removed
+  /// behind them. Valid as above.
+  std::span<const Candidate> all();
   /// ln(sum of exp(value)).
   double log_total() const;
 
   /// Removes all but the likeliest `count`; at least one stays.
   void keep_likeliest(std::size_t count);
-  /// Removes those for which `drop(id)` is true.
+  /// Removes what has a smaller value.
+  void keep_at_least(double floor);
+  /// Removes those for which `drop(candidate)` is true.
   template <typename Drop>
   void remove(Drop&& drop) {
+    all();
     std::size_t kept = 0;
-    std::size_t sorted = 0;
-    for (std::size_t i = 0; i < ids_.size(); ++i) {
-      if (drop(ids_[i])) {
-        forget(ids_[i]);
-        continue;
-      }
-      if (i < sorted_) ++sorted;
-      ids_[kept++] = ids_[i];
+    std::size_t ranked = 0;
+    for (std::size_t i = 0; i < list_.size(); ++i) {
+      if (drop(list_[i])) continue;
+      if (i < ranked_) ++ranked;
+      list_[kept++] = list_[i];
     }
-    ids_.resize(kept);
-    sorted_ = sorted;
+    list_.resize(kept);
+    ranked_ = ranked;
   }
   /// Replaces every value by map(value), which must not change which of two is likelier.
   template <typename Map>
   void transform(Map&& map) {
-    for (TokenId id : ids_) {
-      float& value = values_[static_cast<std::size_t>(id)];
-      value = map(value);
-    }
+    all();
+    for (Candidate& candidate : list_) candidate.value = map(candidate.value);
   }
+  /// Subtracts in double and rounds once.
+  void subtract(double amount);
+  /// Divides by what is above 0.
+  void divide(float divisor);
+
+  /// All are as in logits(), but for value_of().
+  bool is_whole() const { return is_whole_; }
+  const LogitBlocks& logits() const { return logits_; }
+  /// What a logit has become, while this is whole; it grows with the logit.
+  float value_of(float logit) const { return static_cast<float>(double(logit) - subtracted_) / divisor_; }
 
  private:
-  void forget(TokenId id);
+  void forget_ranking();
+  void list_at_least(double floor);
+  std::uint64_t mass_of_whole(float top) const;
 
-  std::span<float> values_;
-  std::vector<TokenId> ids_;
-  std::size_t sorted_ = 0;  ///< of ids_, at the front, in order
+  const LogitBlocks& logits_;
+  double subtracted_ = 0;
+  float divisor_ = 1;
+  bool is_whole_ = true;  ///< list_ has the ranked_ likeliest alone
+  std::vector<Candidate> list_;
+  std::size_t ranked_ = 0;  ///< of list_, in front, in order
 };
 
 }  // namespace lanner::engine

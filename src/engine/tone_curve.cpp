@@ -12,20 +12,20 @@ namespace {
 /// ln of the probability at which half of the mass lies above.
 double median_log_probability(Survivors& survivors) {
   double mass = 0;
-  for (TokenId id : survivors.likeliest(survivors.size())) {
-    mass += std::exp(double(survivors.value(id)));
-    if (mass >= 0.5) return double(survivors.value(id));
+  for (const Candidate& candidate : survivors.likeliest(survivors.all().size())) {
+    mass += std::exp(double(candidate.value));
+    if (mass >= 0.5) return double(candidate.value);
   }
-  return double(survivors.value(survivors.top()));
+  return double(survivors.top().value);
 }
 
 double pivot(Survivors& survivors, const HlgOptions& options) {
-  double base = double(survivors.value(survivors.top()));
+  double base = double(survivors.top().value);
   if (options.pivot == HlgOptions::Pivot::kMedian) base = median_log_probability(survivors);
   if (options.pivot == HlgOptions::Pivot::kEntropy) {
     base = 0;
-    for (TokenId id : survivors.ids())
-      base += std::exp(double(survivors.value(id))) * double(survivors.value(id));
+    for (const Candidate& candidate : survivors.all())
+      base += std::exp(double(candidate.value)) * double(candidate.value);
   }
   return base - double(options.pivot_offset);
 }
@@ -33,8 +33,7 @@ double pivot(Survivors& survivors, const HlgOptions& options) {
 }  // namespace
 
 void apply_hlg(Survivors& survivors, const HlgOptions& options, float temperature) {
-  const double total = survivors.log_total();
-  survivors.transform([&](float z) { return static_cast<float>(double(z) - total); });
+  survivors.subtract(survivors.log_total());
   const double mu = pivot(survivors, options);
   const double gain = options.gain > 0 ? double(options.gain) : 1 / double(temperature);
   const double width = double(options.width);

@@ -17,10 +17,10 @@ struct Surprise {
   double distance;  ///< of the token's surprise from the entropy
 };
 
-double entropy(const Survivors& survivors, double log_total) {
+double entropy(Survivors& survivors, double log_total) {
   double sum = 0;
-  for (TokenId id : survivors.ids()) {
-    const double l = double(survivors.value(id)) - log_total;
+  for (const Candidate& candidate : survivors.all()) {
+    const double l = double(candidate.value) - log_total;
     sum -= std::exp(l) * l;
   }
   return sum;
@@ -41,8 +41,8 @@ void keep_top_p(Survivors& survivors, float mass, double log_total) {
   for (std::size_t looked = kFirstLook;; looked *= 8) {
     const auto ranked = survivors.likeliest(looked);
     while (taken < ranked.size() && (taken == 0 || sum < target))
-      sum += integer_mass(double(survivors.value(ranked[taken++])) - log_total);
-    if (sum >= target || ranked.size() == survivors.size()) break;
+      sum += integer_mass(double(ranked[taken++].value) - log_total);
+    if (sum >= target || ranked.size() < looked) break;
   }
   survivors.keep_likeliest(taken);
 }
@@ -51,8 +51,7 @@ float min_p_log(float fraction) { return std::log(std::min(fraction, 1.0F)); }
 
 void keep_min_p(Survivors& survivors, float fraction) {
   if (fraction <= 0) return;
-  const float floor = survivors.value(survivors.top()) + min_p_log(fraction);
-  survivors.remove([&](TokenId id) { return survivors.value(id) < floor; });
+  survivors.keep_at_least(double(survivors.top().value + min_p_log(fraction)));
 }
 
 void keep_typical(Survivors& survivors, float mass) {
@@ -60,9 +59,9 @@ void keep_typical(Survivors& survivors, float mass) {
   const double total = survivors.log_total();
   const double expected = entropy(survivors, total);
   std::vector<Surprise> order;
-  for (TokenId id : survivors.ids()) {
-    const double l = double(survivors.value(id)) - total;
-    order.push_back({id, std::exp(l), std::abs(-l - expected)});
+  for (const Candidate& candidate : survivors.all()) {
+    const double l = double(candidate.value) - total;
+    order.push_back({candidate.id, std::exp(l), std::abs(-l - expected)});
   }
   std::ranges::sort(order, [](const Surprise& a, const Surprise& b) {
     return a.distance != b.distance ? a.distance < b.distance : a.id < b.id;
@@ -73,42 +72,43 @@ void keep_typical(Survivors& survivors, float mass) {
   std::vector<TokenId> typical;
   for (std::size_t i = 0; i < kept; ++i) typical.push_back(order[i].id);
   std::ranges::sort(typical);
-  survivors.remove([&](TokenId id) { return !std::ranges::binary_search(typical, id); });
+  survivors.remove(
+      [&](const Candidate& candidate) { return !std::ranges::binary_search(typical, candidate.id); });
 }
 
 void keep_top_n_sigma(Survivors& survivors, float n) {
   if (n <= 0) return;
+  const auto all = survivors.all();
   double sum = 0;
-  for (TokenId id : survivors.ids()) sum += double(survivors.value(id));
-  const double mean = sum / double(survivors.size());
+  for (const Candidate& candidate : all) sum += double(candidate.value);
+  const double mean = sum / double(all.size());
   double squares = 0;
-  for (TokenId id : survivors.ids()) squares += std::pow(double(survivors.value(id)) - mean, 2);
-  const double sigma = std::sqrt(squares / double(survivors.size()));
-  const double floor = double(survivors.value(survivors.top())) - double(n) * sigma;
-  survivors.remove([&](TokenId id) { return double(survivors.value(id)) < floor; });
+  for (const Candidate& candidate : all) squares += std::pow(double(candidate.value) - mean, 2);
+  const double sigma = std::sqrt(squares / double(all.size()));
+  survivors.keep_at_least(double(survivors.top().value) - double(n) * sigma);
 }
 
 void exclude_top_choices(Survivors& survivors, const XtcStep& step, double log_total) {
   if (step.probability <= 0 || step.threshold > 0.5F || step.uniform > double(step.probability)) return;
-  const auto is_top = [&](TokenId id) {
-    const double p = std::exp(double(survivors.value(id)) - log_total);
+  const auto is_top = [&](const Candidate& candidate) {
+    const double p = std::exp(double(candidate.value) - log_total);
     return step.inclusive ? p >= double(step.threshold) : p > double(step.threshold);
   };
   std::size_t tops = 0;
-  const auto ranked = survivors.likeliest(survivors.size());
+  const auto ranked = survivors.likeliest(survivors.all().size());
   while (tops < ranked.size() && is_top(ranked[tops])) ++tops;
   if (tops < 2) return;
-  const TokenId kept = ranked[tops - 1];
-  std::vector<TokenId> removed(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(tops - 1));
-  std::erase_if(removed, [&](TokenId id) {
-    return id == kept || std::ranges::find(step.exempt, id) != step.exempt.end();
-  });
-  survivors.remove([&](TokenId id) { return std::ranges::find(removed, id) != removed.end(); });
+  std::vector<TokenId> removed;
+  for (const Candidate& candidate : ranked.first(tops - 1))
+    if (std::ranges::find(step.exempt, candidate.id) == step.exempt.end()) removed.push_back(candidate.id);
+  survivors.remove(
+      [&](const Candidate& candidate) { return std::ranges::find(removed, candidate.id) != removed.end(); });
 }
 
-float dynamic_temperature(const Survivors& survivors, float low, float high, float exponent) {
-  if (survivors.size() < 2) return high;
-  const double normal = entropy(survivors, survivors.log_total()) / std::log(double(survivors.size()));
+float dynamic_temperature(Survivors& survivors, float low, float high, float exponent) {
+  const std::size_t count = survivors.all().size();
+  if (count < 2) return high;
+  const double normal = entropy(survivors, survivors.log_total()) / std::log(double(count));
   const double share = std::pow(std::clamp(normal, 0.0, 1.0), double(exponent));
   return low + (high - low) * static_cast<float>(share);
 }

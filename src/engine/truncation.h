@@ -36,6 +36,6 @@ struct XtcStep {
 void exclude_top_choices(Survivors& survivors, const XtcStep& step, double log_total);
 
 /// The temperature for the entropy of the survivors at temperature 1, in [low, high].
-float dynamic_temperature(const Survivors& survivors, float low, float high, float exponent);
+float dynamic_temperature(Survivors& survivors, float low, float high, float exponent);
 
 }  // namespace lanner::engine

@@ -22,3 +22,14 @@ TEST_CASE("philox4x32: neighbouring counters and keys give different blocks") {
     for (std::uint64_t key = 0; key < 10; ++key) seen.insert(philox4x32(key, {counter, 0, 0, 0}));
   CHECK(seen.size() == 1000);
 }
+
+TEST_CASE("philox4x32: a run has the words of its counters one by one") {
+  for (const std::array<std::uint32_t, 4> first :
+       {std::array<std::uint32_t, 4>{0, 0, 0, 0}, {62064, 17, 0, 3}, {0xfffffff8, 0xffffffff, 1, 2}}) {
+    const PhiloxRun run = philox4x32_run(0x299f31d0a4093822, first);
+    for (std::uint32_t i = 0; i < kPhiloxRun; ++i) {
+      const auto words = philox4x32(0x299f31d0a4093822, {first[0] + i, first[1], first[2], first[3]});
+      for (std::size_t j = 0; j < words.size(); ++j) CHECK(run[j][i] == words[j]);
+    }
+  }
+}

@@ -37,21 +37,19 @@ std::optional<Chosen> choose_on_host(const Choice& choice, std::span<const float
   Sampler sampler(choice.options, {.vocabulary = vocabulary, .suppressed = {3, 5}});
   const History history{.tokens = choice.history, .prompt_tokens = choice.history.size() / 2};
   std::vector<float> logits(row.begin(), row.end());
-  sampler.adjust(logits, history, choice.banned);
-  const std::vector<float> adjusted = logits;
+  engine::LogitBlocks blocks(logits);
+  sampler.adjust(blocks, history, choice.banned);
+  std::vector<float> adjusted = logits;
   Chosen chosen;
   if (choice.given) {
     chosen.id = *choice.given;
   } else {
-    bool any = choice.allowed.empty();
-    for (std::size_t i = 0; i < logits.size() && !choice.allowed.empty(); ++i) {
-      if ((choice.allowed[i / 64] >> (i % 64) & 1U) == 0) logits[i] = engine::kNever;
-      any = any || logits[i] != engine::kNever;
-    }
-    if (!any) return std::nullopt;
-    chosen.id = sampler.pick(logits, history);
+    if (!choice.allowed.empty()) blocks.keep(choice.allowed);
+    if (!choice.allowed.empty() && blocks.value(blocks.top()) == engine::kNever) return std::nullopt;
+    chosen.id = sampler.pick(blocks, history);
   }
-  if (choice.top_logprobs) chosen.entry = engine::logprob_entry(adjusted, chosen.id, *choice.top_logprobs);
+  if (choice.top_logprobs)
+    chosen.entry = engine::logprob_entry(engine::LogitBlocks(adjusted), chosen.id, *choice.top_logprobs);
   return chosen;
 }
 

@@ -39,11 +39,18 @@ std::vector<TokenId> drawn(const SamplingOptions& options, const std::vector<flo
   return ids;
 }
 
+std::vector<TokenId> ids_of(std::span<const Candidate> candidates) {
+  std::vector<TokenId> ids;
+  for (const Candidate& candidate : candidates) ids.push_back(candidate.id);
+  return ids;
+}
+
 template <typename Step>
 std::vector<TokenId> kept(std::vector<float> values, Step step) {
-  Survivors survivors(values);
+  const LogitBlocks blocks(values);
+  Survivors survivors(blocks);
   step(survivors);
-  std::vector<TokenId> ids(survivors.ids().begin(), survivors.ids().end());
+  std::vector<TokenId> ids = ids_of(survivors.all());
   std::ranges::sort(ids);
   return ids;
 }
@@ -54,7 +61,8 @@ std::vector<float> dry(const DryOptions& options, const std::vector<TokenId>& hi
   std::vector<float> logits(10, 0.0F);
   LogitEdits edits(logits.size());
   add_dry(edits, options, breakers, history);
-  edits.apply(logits);
+  LogitBlocks blocks(logits);
+  edits.apply(blocks);
   return logits;
 }
 
@@ -63,18 +71,17 @@ std::vector<float> dry(const DryOptions& options, const std::vector<TokenId>& hi
 TEST_CASE("survivors are ranked by value, then by lower id, only as far as asked") {
   std::vector<float> values = test::random_normal(1000, 3);
   values[10] = values[20] = values[30] = 50;
-  Survivors survivors(values);
-  CHECK(survivors.likeliest(3)[0] == 10);
-  CHECK(survivors.likeliest(3)[1] == 20);
-  CHECK(survivors.likeliest(3)[2] == 30);
-  const std::vector<TokenId> few(survivors.likeliest(100).begin(), survivors.likeliest(100).end());
-  Survivors whole(values);
+  const LogitBlocks blocks(values);
+  Survivors survivors(blocks);
+  CHECK(ids_of(survivors.likeliest(3)) == std::vector<TokenId>{10, 20, 30});
+  const std::vector<TokenId> few = ids_of(survivors.likeliest(100));
+  Survivors whole(blocks);
   const auto all = whole.likeliest(1000);
-  CHECK(std::equal(few.begin(), few.end(), all.begin()));
-  for (std::size_t i = 1; i < all.size(); ++i) CHECK(whole.value(all[i - 1]) >= whole.value(all[i]));
-  whole.remove([](TokenId id) { return id == 20; });
-  CHECK(whole.likeliest(2)[1] == 30);
-  CHECK(std::isinf(values[20]));
+  CHECK(few == ids_of(all.first(100)));
+  for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i - 1].value >= all[i].value);
+  whole.remove([](const Candidate& candidate) { return candidate.id == 20; });
+  CHECK(whole.likeliest(2)[1].id == 30);
+  CHECK(std::ranges::find(whole.all(), 20, &Candidate::id) == whole.all().end());
 }
 
 TEST_CASE("typical_p keeps the tokens whose surprise is nearest to the entropy") {
@@ -167,10 +174,13 @@ TEST_CASE("a quick draw is the draw: no token is passed over that would have won
 }
 
 TEST_CASE("dynamic temperature follows the entropy, a schedule the number of tokens") {
-  std::vector<float> flat(8, 1.0F);
-  CHECK(dynamic_temperature(Survivors(flat), 0.5F, 1.5F, 1) == doctest::Approx(1.5));
-  std::vector<float> sharp = {40, 0, 0, 0};
-  CHECK(dynamic_temperature(Survivors(sharp), 0.5F, 1.5F, 1) == doctest::Approx(0.5));
+  const auto dynamic = [](std::vector<float> values) {
+    const LogitBlocks blocks(values);
+    Survivors survivors(blocks);
+    return dynamic_temperature(survivors, 0.5F, 1.5F, 1);
+  };
+  CHECK(dynamic({1, 1, 1, 1, 1, 1, 1, 1}) == doctest::Approx(1.5));
+  CHECK(dynamic({40, 0, 0, 0}) == doctest::Approx(0.5));
 
   const std::vector<float> logits = {1, 0.9F, 0.8F};
   SamplingOptions options{.temperature = 1, .temperature_points = {{10, 0.0F}, {20, 5.0F}}};
@@ -180,7 +190,7 @@ TEST_CASE("dynamic temperature follows the entropy, a schedule the number of tok
       options.seed = seed;
       std::vector<float> scratch = logits;
       const std::vector<TokenId> history(generated, 0);
-      count += Sampler(options, kNoLimits).pick(scratch, {.tokens = history}) != 0;
+      count += Sampler(options, kNoLimits).pick(LogitBlocks(scratch), {.tokens = history}) != 0;
     }
     return count;
   };
@@ -196,7 +206,8 @@ TEST_CASE("penalties have windows of their own; the hf profile counts generated 
     std::vector<float> logits = {1, 1, 1, 1};
     LogitEdits edits(logits.size());
     add_penalties(edits, options, history);
-    edits.apply(logits);
+    LogitBlocks blocks(logits);
+    edits.apply(blocks);
     return logits;
   };
   CHECK(penalised({.presence_penalty = 0.5F}) == std::vector<float>{1, 0.5F, 0.5F, 0.5F});
@@ -264,16 +275,21 @@ TEST_CASE("adaptive_p prefers tokens near its probability") {
 TEST_CASE("a tone curve never moves the likeliest; without shoulder and toe it is temperature") {
   std::vector<float> values = test::random_normal(50, 8);
   for (float& v : values) v *= 4;
-  std::vector<float> curved = values;
-  Survivors survivors(curved);
-  apply_hlg(survivors, {.enabled = true}, 0.8F);
+  const LogitBlocks blocks(values);
+  const auto after = [&](const HlgOptions& options) {
+    Survivors survivors(blocks);
+    apply_hlg(survivors, options, 0.8F);
+    std::vector<float> curved(values.size());
+    for (const Candidate& candidate : survivors.all())
+      curved[static_cast<std::size_t>(candidate.id)] = candidate.value;
+    return curved;
+  };
+  const std::vector<float> curved = after({.enabled = true});
   CHECK(argmax(curved) == argmax(values));
   for (std::size_t i = 0; i < 50; ++i)
     for (std::size_t j = 0; j < 50; ++j)
       if (values[i] < values[j]) CHECK(curved[i] <= curved[j]);
-  std::vector<float> linear = values;
-  Survivors straight(linear);
-  apply_hlg(straight, {.enabled = true, .shoulder = 0, .toe = 0}, 0.8F);
+  const std::vector<float> linear = after({.enabled = true, .shoulder = 0, .toe = 0});
   for (std::size_t i = 1; i < 50; ++i)
     CHECK(linear[i] - linear[0] == doctest::Approx((values[i] - values[0]) / 0.8F).epsilon(1e-4));
 }
