@@ -15,6 +15,10 @@ using kernels::ProductGate;
 using kernels::TiledProductCudaArgs;
 using kernels::TiledWeight;
 
+// Rows from which gates on their way into the next product save time: prompts of Qwen 4B on an H200 were 2 to
+// 4 % slower with 512 rows, 2 % faster with 4096.
+constexpr std::size_t kGatedInputRows = 1024;
+
 bool agree(const TiledWeight& a, const TiledWeight& b) {
   return a.code == b.code && a.group == b.group && a.half == b.half;
 }
@@ -198,6 +202,44 @@ void gated_linear(Stream& stream, const Tensor& out, const Matrix& gate, const M
       kernels::linear_plain_cuda(device, floats(product.out), floats(normed), x.rows(), product.w->view());
   }
   gated_activation(stream, out, out, ups, kind);
+}
+
+bool can_feed_forward(std::size_t rows, const Matrix& gate, const Matrix& up, const Matrix& down) {
+  return rows >= kGatedInputRows && down.tiled() != nullptr && parts_of(gate) != 0 &&
+         parts_of(gate) == parts_of(up);
+}
+
+void feed_forward(Stream& stream, const FeedForwardCall& call) {
+  const std::size_t rows = call.in.x.rows();
+  const std::size_t inner = call.gate->rows();
+  check_shape(call.in.x.columns() == call.gate->columns() && call.in.x.columns() == call.up->columns(),
+              "feed_forward", call.in.x);
+  check_shape(call.gated.rows() == rows && call.gated.columns() == inner && call.up->rows() == inner &&
+                  call.down->columns() == inner,
+              "feed_forward", call.gated);
+  check_shape(call.out.rows() == rows && call.out.columns() == call.down->rows(), "feed_forward", call.out);
+  CudaDevice& device = stream.cuda();
+  const unsigned parts = parts_of(*call.down);
+  const std::size_t split_bytes = std::max(SplitInput::size_bytes(call.in, parts_of(*call.gate)),
+                                           aligned(kernels::split_bytes(rows, inner, parts)));
+  std::byte* memory = device.scratch(split_bytes + call.gated.size_bytes());
+  Tensor ups = call.gated;
+  ups.data = memory + split_bytes;
+  SplitInput input(device, memory, call.in, parts_of(*call.gate));
+  const std::array<LinearCall, 2> products = {{{call.gated, call.gate}, {ups, call.up}}};
+  multiply_tiled(device, products, input);
+  TiledProductCudaArgs args{.count = 1, .rows = static_cast<std::uint32_t>(rows)};
+  args.w[0] = call.down->tiled()->view();
+  args.out[0] = floats(call.out);
+  args.residual[0] = floats(call.residual);
+  args.x = kernels::place_split(memory, rows, inner, parts, kernels::takes_turned_rows(device, args));
+  kernels::split_rows_cuda(device, {.to = args.x,
+                                    .from = {.x = floats(call.gated),
+                                             .columns = static_cast<std::uint32_t>(inner),
+                                             .up = floats(ups),
+                                             .gate = gate_of(call.activation)},
+                                    .rows = rows});
+  kernels::tiled_product_cuda(device, args);
 }
 
 }  // namespace lanner::device::cuda

@@ -29,6 +29,8 @@ std::shared_ptr<const TiledMatrix> tile(const Ops& ops, const kernels::WeightVie
 void linear(Stream&, std::span<const LinearCall> calls, const ProductInput& in);
 void gated_linear(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up, const ProductInput& in,
                   GatedActivation kind);
+bool can_feed_forward(std::size_t rows, const Matrix& gate, const Matrix& up, const Matrix& down);
+void feed_forward(Stream&, const FeedForwardCall& call);
 void attention_heads(Stream&, const AttentionHeads& heads);
 void write_kv(Stream&, std::span<const KvWrite> writes);
 void attention(Stream&, std::span<const AttentionCall> calls);

@@ -154,6 +154,8 @@ Ops cuda_ops(int index) {
       .tile = cuda::tile,
       .linear = cuda::linear,
       .gated_linear = cuda::gated_linear,
+      .can_feed_forward = cuda::can_feed_forward,
+      .feed_forward = cuda::feed_forward,
       .attention_heads = cuda::attention_heads,
       .write_kv = cuda::write_kv,
       .attention = cuda::attention,

@@ -197,6 +197,18 @@ struct LowRankCall {
 /// Which gated activation an expert or feed-forward uses.
 enum class GatedActivation : std::uint8_t { kGeluTanh, kSilu };
 
+/// A feed-forward: out = residual + down (act(in gateᵀ) * (in upᵀ)).
+struct FeedForwardCall {
+  Tensor out;            ///< [T, D], not residual
+  Tensor residual = {};  ///< [T, D], added, where it is set
+  ProductInput in;
+  Tensor gated;                  ///< [T, F], in which it may work
+  const Matrix* gate = nullptr;  ///< [F, K]
+  const Matrix* up = nullptr;    ///< [F, K]
+  const Matrix* down = nullptr;  ///< [D, F]
+  GatedActivation activation = GatedActivation::kSilu;
+};
+
 /// Routed experts over packed rows: out[t] = sum_k w[t,k] * down_e( act(gate_e x[t]) * up_e x[t] ), e =
 /// experts[t,k], added in ascending k. Each stack holds E matrices as one with E*rows rows.
 struct ExpertsCall {
@@ -299,6 +311,11 @@ struct Ops {
   /// out [T, N] = act(in gateᵀ) * (in upᵀ)
   void (*gated_linear)(Stream&, const Tensor& out, const Matrix& gate, const Matrix& up,
                        const ProductInput& in, GatedActivation);
+  /// True when feed_forward() takes this many rows through such matrices. Neither is set on the CPU.
+  bool (*can_feed_forward)(std::size_t rows, const Matrix& gate, const Matrix& up,
+                           const Matrix& down) = nullptr;
+  /// To the bits of gated_linear() and linear() one after the other.
+  void (*feed_forward)(Stream&, const FeedForwardCall& call) = nullptr;
   /// out += sum over parts of (scale * (x aᵀ)) bᵀ, each product as linear() forms it. Not set on a GPU.
   void (*add_low_rank)(Stream&, std::span<const LowRankCall> calls) = nullptr;
   // Of the operations on caches, one call takes the rows of every sequence of a step: equal head counts and

@@ -113,6 +113,8 @@ Ops plan_ops(const Ops& ops, PlannedMemory& memory) {
   plan.route = nothing;
   plan.linear = nothing;
   plan.gated_linear = nothing;
+  plan.can_feed_forward = nullptr;  // its parts take as much
+  plan.feed_forward = nullptr;
   plan.add_low_rank = nothing;
   plan.attention = nothing;
   plan.delta_net = nothing;

@@ -11,6 +11,11 @@ device::ProductInput input_of(const Normed& in) { return in.input(); }
 
 }  // namespace
 
+/// Room for rows between the products.
+Tensor FeedForward::inner(Step& step, const Tensor& x) const {
+  return step.floats({static_cast<std::int64_t>(x.rows()), static_cast<std::int64_t>(gate.weight().rows())});
+}
+
 template <typename Input>
 Tensor FeedForward::gated(Step& step, const Input& in) const {
   const std::array<const Linear*, 2> linears = {&gate, &up};
@@ -21,17 +26,45 @@ Tensor FeedForward::gated(Step& step, const Input& in) const {
     step.ops.gated_activation(step.stream, gates, gates, ups, activation);
     return gates;
   }
-  const Tensor gated =
-      step.floats({static_cast<std::int64_t>(x.rows()), static_cast<std::int64_t>(gate.weight().rows())});
+  const Tensor gated = inner(step, x);
   step.ops.gated_linear(step.stream, gated, gate.weight(), up.weight(), input_of(in), activation);
   return gated;
 }
 
-Tensor FeedForward::operator()(Step& step, const Tensor& x) const { return down(step, gated(step, x)); }
+bool FeedForward::is_one(const Step& step, const Tensor& x) const {
+  const std::array<const Linear*, 3> linears = {&gate, &up, &down};
+  return step.ops.can_feed_forward != nullptr && !is_adapted(step, x, linears) &&
+         step.ops.can_feed_forward(x.rows(), gate.weight(), up.weight(), down.weight());
+}
 
-Tensor FeedForward::operator()(Step& step, const Normed& in) const { return down(step, gated(step, in)); }
+template <typename Input>
+void FeedForward::run(Step& step, const Tensor& out, const Tensor& residual, const Input& in) const {
+  step.ops.feed_forward(step.stream, {.out = out,
+                                      .residual = residual,
+                                      .in = input_of(in),
+                                      .gated = inner(step, rows_of(in)),
+                                      .gate = &gate.weight(),
+                                      .up = &up.weight(),
+                                      .down = &down.weight(),
+                                      .activation = activation});
+}
+
+template <typename Input>
+Tensor FeedForward::output(Step& step, const Input& in) const {
+  const Tensor& x = rows_of(in);
+  if (!is_one(step, x)) return down(step, gated(step, in));
+  const Tensor out =
+      step.floats({static_cast<std::int64_t>(x.rows()), static_cast<std::int64_t>(down.weight().rows())});
+  run(step, out, {}, in);
+  return out;
+}
+
+Tensor FeedForward::operator()(Step& step, const Tensor& x) const { return output(step, x); }
+
+Tensor FeedForward::operator()(Step& step, const Normed& in) const { return output(step, in); }
 
 void FeedForward::add_to(Step& step, const Tensor& out, const Tensor& residual, const Normed& in) const {
+  if (is_one(step, in.x)) return run(step, out, residual, in);
   add_product(step, out, residual, down, gated(step, in));
 }
 

@@ -20,8 +20,15 @@ struct FeedForward {
   void add_to(Step& step, const Tensor& out, const Tensor& residual, const Normed& in) const;
 
  private:
+  Tensor inner(Step& step, const Tensor& x) const;
   template <typename Input>
   Tensor gated(Step& step, const Input& in) const;
+  /// True when the device takes these rows through all of it at once.
+  bool is_one(const Step& step, const Tensor& x) const;
+  template <typename Input>
+  void run(Step& step, const Tensor& out, const Tensor& residual, const Input& in) const;
+  template <typename Input>
+  Tensor output(Step& step, const Input& in) const;
 };
 
 }  // namespace lanner::layers

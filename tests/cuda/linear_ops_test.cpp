@@ -263,6 +263,44 @@ TEST_CASE("cuda: gated products, several products at once and look-ups agree wit
     }
 }
 
+TEST_CASE("cuda: a feed-forward in one go has the bits of its parts") {
+  DevicePair pair;
+  constexpr std::int64_t kWidth = 256;
+  const WeightSpec spec = {WeightFormat::kAffine, DType::kBF16, 4, 64};
+  for (device::Compute compute : {device::Compute::kExact, device::Compute::kHalf})
+    for (std::int64_t inner : {256, 4096, 9216, 17408})
+      for (std::int64_t rows : {200, 300}) {
+        const GatedActivation kind = rows == 200 ? GatedActivation::kGeluTanh : GatedActivation::kSilu;
+        CAPTURE(name(compute));
+        CAPTURE(inner);
+        CAPTURE(rows);
+        const WeightTwin gate(pair, spec, static_cast<std::size_t>(inner), kWidth, 1, compute);
+        const WeightTwin up(pair, spec, static_cast<std::size_t>(inner), kWidth, 11, compute);
+        const WeightTwin down(pair, spec, kWidth, static_cast<std::size_t>(inner), 21, compute);
+        const ArenaScope host_scope(pair.host_arena());
+        const ArenaScope scope(pair.arena());
+        const auto x = pair.twin({rows, kWidth}, 5);
+        const auto gain = pair.twin({kWidth}, 6);
+        const auto want = pair.empty({rows, kWidth});
+        const auto got = pair.empty({rows, kWidth});
+        const auto gated = pair.empty({rows, inner});
+        const device::ProductInput in = {.x = x.cuda, .norm = true, .gain = gain.cuda, .eps = 1e-6F};
+        pair.cuda().gated_linear(pair.stream(), gated.cuda, gate.cuda(), up.cuda(), in, kind);
+        const LinearCall last{want.cuda, &down.cuda(), x.cuda};
+        pair.cuda().linear(pair.stream(), {&last, 1}, {.x = gated.cuda});
+        REQUIRE(pair.cuda().can_feed_forward(4096, gate.cuda(), up.cuda(), down.cuda()));
+        pair.cuda().feed_forward(pair.stream(), {.out = got.cuda,
+                                                 .residual = x.cuda,
+                                                 .in = in,
+                                                 .gated = pair.empty({rows, inner}).cuda,
+                                                 .gate = &gate.cuda(),
+                                                 .up = &up.cuda(),
+                                                 .down = &down.cuda(),
+                                                 .activation = kind});
+        CHECK(pair.result(got.cuda) == pair.result(want.cuda));
+      }
+}
+
 TEST_CASE("cuda: routed experts agree with the reference") {
   DevicePair pair;
   constexpr std::size_t kExperts = 12;

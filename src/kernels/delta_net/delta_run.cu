@@ -13,7 +13,7 @@ constexpr unsigned kTile = 4;                // a thread's sums: 4 rows by 4 col
 using Tile = float[kTile][kTile];
 
 struct RunShared {
-  float state[kMostDim][kColumns];
+  float state[kMostDim / 4][4 * kColumns + 4];  // key elements in fours, which eight lanes fold at a time
   KeyRows keys[2];
   KeyRows queries;
   ChunkWeights weights;
@@ -90,7 +90,7 @@ class Run {
     if (folds == 0) return;
     const unsigned column = first_column_ + lane_;
     for (unsigned d = warp_; d < shape_.key_dim; d += kThreads / 32)
-      if (column < shape_.value_dim) call_.next_state[state_at(d) + column] = shared_.state[d][lane_];
+      if (column < shape_.value_dim) call_.next_state[state_at(d) + column] = state_row(d)[lane_];
   }
 
  private:
@@ -104,10 +104,12 @@ class Run {
     return (std::size_t{head_} * shape_.key_dim + d) * shape_.value_dim;
   }
 
+  __device__ float* state_row(unsigned d) { return &shared_.state[d / 4][d % 4 * kColumns]; }
+
   __device__ void load_state() {
     const unsigned column = first_column_ + lane_;
     for (unsigned d = warp_; d < kMostDim; d += kThreads / 32)
-      shared_.state[d][lane_] =
+      state_row(d)[lane_] =
           column < shape_.value_dim && d < shape_.key_dim ? call_.state[state_at(d) + column] : 0.0F;
   }
 
@@ -165,7 +167,7 @@ class Run {
 
   __device__ void load_step(KeyStep& step, const KeyRows& rows, unsigned half, unsigned column, unsigned d) {
 #pragma unroll
-    for (unsigned j = 0; j < 4; ++j) step.state[j] = load4(&shared_.state[d + j][column]);
+    for (unsigned j = 0; j < 4; ++j) step.state[j] = load4(&shared_.state[d / 4][j * kColumns + column]);
 #pragma unroll
     for (unsigned j = 0; j < kTile; ++j) step.rows[j] = load4(&rows[tile_row(half, j)][d]);
   }
@@ -401,7 +403,7 @@ class Run {
     Tile sums;
 #pragma unroll
     for (unsigned j = 0; j < kTile; ++j) {
-      const float4 s = load4(&shared_.state[d + j][column]);
+      const float4 s = load4(&shared_.state[d / 4][j * kColumns + column]);
 #pragma unroll
       for (unsigned c = 0; c < kTile; ++c) sums[j][c] = decay * (&s.x)[c];
     }
@@ -428,7 +430,7 @@ class Run {
       }
     }
 #pragma unroll
-    for (unsigned j = 0; j < kTile; ++j) store4(&shared_.state[d + j][column], sums[j]);
+    for (unsigned j = 0; j < kTile; ++j) store4(&shared_.state[d / 4][j * kColumns + column], sums[j]);
   }
 
   RunShared& shared_;

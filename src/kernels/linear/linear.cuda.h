@@ -51,13 +51,19 @@ TiledWeight tiled_weight(const WeightSpec& spec, std::size_t rows, std::size_t c
 /// Fills a tiled form from a plain one; both in device memory.
 void tile_weight_cuda(CudaQueue& queue, const TiledWeight& to, const WeightView& from);
 
-/// Rows on their way into products: x, or its RMS norm x / sqrt(mean x² + eps) * gain.
+/// What happens to two products before they are written, or on their way into the next.
+enum class ProductGate : std::uint8_t { kNone, kGelu, kSilu };
+
+/// Rows on their way into products: x, or its RMS norm x / sqrt(mean x² + eps) * gain, or act(x) * up.
 struct RowInputCuda {
   const float* x = nullptr;     ///< [rows, columns]
   const float* gain = nullptr;  ///< [columns]; nullptr: none
   float eps = 0;
   bool norm = false;
   std::uint32_t columns = 0;  ///< a multiple of 8
+  const float* up =
+      nullptr;  ///< [rows, columns], with a gate and without a norm; for split_rows_cuda() alone
+  ProductGate gate = ProductGate::kNone;
 };
 
 /// Input rows as the tensor cores take them: x * 2^s = high + low in half precision, s such that the row's
@@ -90,9 +96,6 @@ struct SplitRowsCudaArgs {
 void split_rows_cuda(CudaQueue& queue, const SplitRowsCudaArgs& args);
 
 inline constexpr std::size_t kMaxProducts = 8;
-
-/// What happens to two products before they are written.
-enum class ProductGate : std::uint8_t { kNone, kGelu, kSilu };
 
 /// Neighbouring rows of a product that go through the same weight.
 struct ExpertTile {

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/device.cuh"
 #include "kernels/linear/linear.cuda.h"
+#include "kernels/linear/product_gate.cuh"
 
 namespace lanner::kernels {
 
@@ -96,19 +97,32 @@ __device__ inline float2 block_sum_and_max(const float (&sums)[kSets], float lar
   return both;
 }
 
+/// Octets of a row that each of so many threads keeps in registers, unless told otherwise.
+constexpr unsigned held_octets(unsigned threads) {
+  return threads == kRowThreads ? 5 : 2 * kRowThreads / threads;
+}
+
 /// Norms and splits one row with a block of kThreads threads, to the same bits for any number that divides
 /// kRowThreads; store(octet, parts) takes every octet of `units` units, those beyond the columns as zeros.
-/// Returns the factor that undoes the row's scaling.
-template <unsigned kThreads, typename Store>
+/// Returns the factor that undoes the row's scaling. kGated: inputs have a gate.
+template <unsigned kThreads, unsigned kHeld = held_octets(kThreads), bool kGated = false, typename Store>
 __device__ inline float prepare_row(const RowInputCuda& in, const HeldGains<kThreads>& held_gains,
                                     std::size_t row, unsigned units, bool two_parts, float2* shared,
                                     Store&& store) {
   constexpr unsigned kSets = kRowThreads / kThreads;
-  constexpr unsigned kHeld = kSets == 1 ? 5 : 2 * kSets;  // octets of a row that a thread keeps in registers
   static_assert(kHeld % kSets == 0);
   const float* x = in.x + row * in.columns;
   const unsigned filled = in.columns / 8;
   const bool has_gain = in.norm && in.gain != nullptr;
+  const auto load = [&](unsigned octet) {
+    Octet o = Octet::load(x + octet * 8);
+    if constexpr (kGated) {
+      const Octet up = Octet::load(in.up + row * in.columns + octet * 8);
+#pragma unroll
+      for (unsigned i = 0; i < 8; ++i) o.v[i] = gated(in.gate, o.v[i], up.v[i]);
+    }
+    return o;
+  };
   Octet held[kHeld] = {};
   float squares[kSets] = {};
   float largest = 0;
@@ -131,7 +145,7 @@ __device__ inline float prepare_row(const RowInputCuda& in, const HeldGains<kThr
 #pragma unroll
   for (unsigned j = 0; j < kHeld; ++j) {
     const unsigned octet = threadIdx.x + j * kThreads;
-    if (octet < filled) held[j] = Octet::load(x + octet * 8);
+    if (octet < filled) held[j] = load(octet);
   }
 #pragma unroll
   for (unsigned j = 0; j < kHeld; ++j)
@@ -143,7 +157,7 @@ __device__ inline float prepare_row(const RowInputCuda& in, const HeldGains<kThr
     for (unsigned s = 0; s < kSets; ++s) {
       const unsigned octet = first + s * kThreads + threadIdx.x;
       if (octet >= filled) break;
-      Octet o = Octet::load(x + octet * 8);
+      Octet o = load(octet);
       take(o, rest(octet), squares[s]);
     }
   }
@@ -164,7 +178,7 @@ __device__ inline float prepare_row(const RowInputCuda& in, const HeldGains<kThr
   for (unsigned octet = threadIdx.x + kHeld * kThreads; octet < units * 4; octet += kThreads) {
     Octet o = {};
     if (octet < filled) {
-      o = Octet::load(x + octet * 8);
+      o = load(octet);
       const Octet gain = rest(octet);
 #pragma unroll
       for (unsigned i = 0; i < 8; ++i) o.v[i] *= gain.v[i];

@@ -36,7 +36,7 @@ __device__ inline void store_octet(const SplitRows& to, unsigned row, unsigned o
 }
 
 /// Row `row` of what split_rows_cuda() does, by a block of kThreads threads; waits for earlier kernels.
-template <unsigned kThreads>
+template <unsigned kThreads, unsigned kHeld = held_octets(kThreads), bool kGated = false>
 __device__ inline void split_row(const SplitRowsCudaArgs& args, unsigned row) {
   const HeldGains<kThreads> gains(args.from);
   wait_for_earlier();
@@ -48,7 +48,8 @@ __device__ inline void split_row(const SplitRowsCudaArgs& args, unsigned row) {
     if (places == nullptr) return store_octet(to, row, octet, parts);
     for (unsigned j = 0; j < args.per_row; ++j) store_octet(to, places[j], octet, parts);
   };
-  const float factor = prepare_row(args.from, gains, row, to.units, to.low != nullptr, shared, keep);
+  const float factor =
+      prepare_row<kThreads, kHeld, kGated>(args.from, gains, row, to.units, to.low != nullptr, shared, keep);
   if (places == nullptr) {
     if (threadIdx.x == 0) to.factors[row] = factor;
   } else if (threadIdx.x < args.per_row) {

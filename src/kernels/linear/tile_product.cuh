@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/device.cuh"
 #include "kernels/linear/linear.cuda.h"
+#include "kernels/linear/product_gate.cuh"
 
 namespace lanner::kernels {
 
@@ -212,12 +213,6 @@ struct ProductOut {
 
 __device__ inline void write_result(const ProductOut& to, std::size_t at, float value) {
   to.out[at] = to.residual == nullptr ? value : to.residual[at] + value;
-}
-
-/// gate_value: act(gate) * up.
-__device__ inline float gated(ProductGate gate, float x, float up) {
-  const float u = gate == ProductGate::kGelu ? 2.0F * 0.79788456080286536F * (x + 0.044715F * x * x * x) : x;
-  return x / (1.0F + expf(-u)) * up;
 }
 
 }  // namespace lanner::kernels

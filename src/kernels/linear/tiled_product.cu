@@ -13,11 +13,25 @@ std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 std::size_t padded_units(std::size_t columns) { return (columns + 127) / 128 * 4; }
 
 // One block per row: of few threads where there are rows enough to fill the card.
-template <unsigned kThreads>
-__global__ void __launch_bounds__(kThreads, kThreads < kRowThreads ? 4 : 1)
-    split_rows_kernel(SplitRowsCudaArgs args) {
+template <unsigned kThreads, unsigned kHeld, unsigned kBlocks, bool kGated>
+__global__ void __launch_bounds__(kThreads, kBlocks) split_rows_kernel(SplitRowsCudaArgs args) {
   let_next_start();
-  split_row<kThreads>(args, blockIdx.x);
+  split_row<kThreads, kHeld, kGated>(args, blockIdx.x);
+}
+
+template <bool kGated>
+void split_many_rows(CudaQueue& queue, const SplitRowsCudaArgs& args) {
+  const Grid grid = {blocks_for(args.rows, 1)};
+  // As few threads as hold the row, or a block of few for every row at once.
+  const auto split = [&]<unsigned kThreads, unsigned kHeld, unsigned kBlocks>() {
+    queue.launch(split_rows_kernel<kThreads, kHeld, kBlocks, kGated>, grid, {kThreads}, args);
+  };
+  const std::uint32_t octets = args.from.columns / 8;
+  const std::size_t places = 4 * std::size_t(queue.multiprocessors());
+  if (octets <= 3 * 128 && args.rows > places) return split.template operator()<128, 4, 6>();
+  if (octets <= 8 * 128 || args.rows <= places) return split.template operator()<128, 8, 4>();
+  if (octets <= 6 * 256) return split.template operator()<256, 6, 2>();
+  split.template operator()<512, 6, 1>();
 }
 
 }  // namespace
@@ -43,12 +57,10 @@ SplitRows place_split(void* memory, std::size_t rows, std::size_t columns, unsig
 }
 
 void split_rows_cuda(CudaQueue& queue, const SplitRowsCudaArgs& args) {
-  constexpr unsigned kFew = 128;
-  const Grid grid = {blocks_for(args.rows, 1)};
-  if (args.rows > 2 * std::size_t(queue.multiprocessors()))
-    queue.launch(split_rows_kernel<kFew>, grid, {kFew}, args);
-  else
-    queue.launch(split_rows_kernel<kRowThreads>, grid, {kRowThreads}, args);
+  if (args.from.up != nullptr) return split_many_rows<true>(queue, args);
+  if (args.rows > 2 * std::size_t(queue.multiprocessors())) return split_many_rows<false>(queue, args);
+  queue.launch(split_rows_kernel<kRowThreads, held_octets(kRowThreads), 1, false>, {blocks_for(args.rows, 1)},
+               {kRowThreads}, args);
 }
 
 bool forms_rows(const TiledProductCudaArgs& args) { return args.rows <= kFormedRows && can_stream(args); }
