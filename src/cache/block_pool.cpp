@@ -48,13 +48,17 @@ BlockPool::BlockPool(std::size_t capacity_bytes, Memory& memory)
 
 BlockRef BlockPool::take(std::size_t size_bytes) const {
   // Zeroed: a masked key's score is discarded, but 0 * NaN from stale memory would survive in a value sum.
-  BlockRef block = std::make_shared<Block>(ledger_, size_bytes, *memory_);
+  BlockRef block = take_unset(size_bytes);
   memory_->zero(block->data(), size_bytes);
   return block;
 }
 
+BlockRef BlockPool::take_unset(std::size_t size_bytes) const {
+  return std::make_shared<Block>(ledger_, size_bytes, *memory_);
+}
+
 BlockRef BlockPool::copy(const Block& block) const {
-  BlockRef copied = std::make_shared<Block>(ledger_, block.size_bytes(), *memory_);
+  BlockRef copied = take_unset(block.size_bytes());
   memory_->copy(copied->data(), block.data(), block.size_bytes());
   return copied;
 }

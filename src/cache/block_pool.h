@@ -48,6 +48,8 @@ class BlockPool {
 
   /// A block of zeros. Throws Error kOutOfMemory when the cap or the machine's memory does not allow it.
   BlockRef take(std::size_t size_bytes) const;
+  /// A block whose bytes are all about to be written. Throws as take().
+  BlockRef take_unset(std::size_t size_bytes) const;
   /// A block with the same bytes. Throws as take().
   BlockRef copy(const Block& block) const;
   /// Makes `block` one that nobody else holds: itself, or a copy. Throws as take(), `block` unchanged then.

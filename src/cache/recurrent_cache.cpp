@@ -50,7 +50,7 @@ void RecurrentCache::own_entries(Slot& slot) const {
 
 /// A slot whose whole content is about to be replaced.
 void RecurrentCache::own_target(Slot& slot) const {
-  if (!slot.state || is_shared(slot.state)) slot.state = pool_.take(state_bytes());
+  if (!slot.state || is_shared(slot.state)) slot.state = pool_.take_unset(state_bytes());
   slot.count = 0;
   own_entries(slot);
 }
@@ -63,7 +63,8 @@ void RecurrentCache::reserve(std::size_t rows) {
   own_entries(slot_);
   pool_.make_exclusive(conv_);
   const bool folds = slot_.count + rows >= spec_.chunk;
-  if (folds && !drafting_ && is_shared(slot_.state) && !next_state_) next_state_ = pool_.take(state_bytes());
+  if (folds && !drafting_ && is_shared(slot_.state) && !next_state_)
+    next_state_ = pool_.take_unset(state_bytes());
 }
 
 void RecurrentCache::append_conv(const device::Ops& ops, device::Stream& stream, const Tensor& inputs) {
@@ -112,7 +113,7 @@ std::optional<device::DeltaFoldCall> RecurrentCache::take_fold() {
 }
 
 const BlockRef& RecurrentCache::next_state() {
-  if (!next_state_ && is_shared(slot_.state)) next_state_ = pool_.take(state_bytes());
+  if (!next_state_ && is_shared(slot_.state)) next_state_ = pool_.take_unset(state_bytes());
   return next_state_ ? next_state_ : slot_.state;
 }
 
