@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <variant>
 
 #include "core/xxhash64.h"
 
@@ -55,8 +56,15 @@ cache::PrefixKey prefix_key(const LoadedModel& model) {
   // Dense weights are multiplied in another way where the CPU can.
   const bool bf16 = model.options().compute == device::Compute::kInt8 && model.ops().isa == Isa::kAvx512 &&
                     cpu_supports_bf16();
-  return {.model = fmt::format("{} {} {}{}", model_fingerprint(model.checkpoint()), model.ops().device,
-                               device::name(model.options().compute), bf16 ? " bf16" : ""),
+  // Where a delta net folds its state decides what its rows are computed from.
+  const auto folds = [](const cache::LayerSpec& layer) {
+    return std::holds_alternative<cache::RecurrentSpec>(layer);
+  };
+  const std::string chunk = std::ranges::any_of(model.cache_spec().layers, folds)
+                                ? fmt::format(" chunk {}", model.ops().delta_chunk)
+                                : std::string();
+  return {.model = fmt::format("{} {} {}{}{}", model_fingerprint(model.checkpoint()), model.ops().device,
+                               device::name(model.options().compute), bf16 ? " bf16" : "", chunk),
           .kv_types = kv_types_name(model.cache_spec()),
           .adapters = ""};
 }

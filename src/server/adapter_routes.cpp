@@ -93,8 +93,9 @@ std::optional<float> scale_of(const JsonFields& fields) {
   return scale ? std::optional(static_cast<float>(*scale)) : std::nullopt;
 }
 
-Reply mount(const Service::Call& call, const Json& body, const Spelling& spelling) {
+Reply mount(const Service::Call& call, const Spelling& spelling) {
   require_admin(call);
+  const Json body = parse_body(call.request().body);
   const JsonFields fields(body);
   const std::string id = adapter_id(fields, spelling.id);
   const fs::path folder = adapter_folder(call, fields, spelling.path);
@@ -172,8 +173,8 @@ void list_available_adapters(const Service::Call& call) {
   call.respond({{"object", "list"}, {"adapters", std::move(adapters)}});
 }
 
-Reply mount_adapter(const Service::Call& call, const Json& body) { return mount(call, body, kOwn); }
-Reply load_lora_adapter(const Service::Call& call, const Json& body) { return mount(call, body, kVllm); }
+Reply mount_adapter(const Service::Call& call) { return mount(call, kOwn); }
+Reply load_lora_adapter(const Service::Call& call) { return mount(call, kVllm); }
 
 void change_adapter(const Service::Call& call) {
   require_admin(call);

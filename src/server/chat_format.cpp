@@ -80,13 +80,7 @@ Json ChatFormat::whole(const Answer& answer) {
     json["choices"].push_back(whole_choice(answer, i));
   json["usage"] = usage_json(answer);
   const engine::PromptLogprobs& scores = answer.prompt_logprobs().front();
-  if (!scores.entries.empty()) {
-    Json list = Json::array();
-    for (std::size_t i = 0; i < scores.first; ++i) list.push_back(nullptr);
-    for (const engine::LogprobEntry& entry : scores.entries)
-      list.push_back(logprob_entry_json(entry, *tokenizer_));
-    json["prompt_logprobs"] = std::move(list);
-  }
+  if (!scores.entries.empty()) json["prompt_logprobs"] = prompt_logprobs_json(scores, *tokenizer_);
   json["lanner"] = extras_json(answer);
   return json;
 }

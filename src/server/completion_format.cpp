@@ -90,6 +90,9 @@ Json CompletionFormat::whole_choice(const Answer& answer, std::size_t candidate,
   json["finish_reason"] = choice.finish_reason();
   json["stop_reason"] = stop_reason_json(answer, candidate);
   if (options_.tokens) json["token_ids"] = choice.tokens;
+  if (options_.prompt_logprobs)
+    json["prompt_logprobs"] =
+        prompt_logprobs_json(answer.prompt_logprobs().at(candidate / options_.choices), *tokenizer_);
   return json;
 }
 

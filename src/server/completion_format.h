@@ -17,6 +17,7 @@ struct CompletionFormatOptions {
   bool logprobs = false;
   bool usage_chunk = false;
   bool tokens = false;
+  bool prompt_logprobs = false;
   std::vector<std::string> echo = {};              ///< prompts to put before the text; empty = none
   std::vector<std::vector<TokenId>> prompts = {};  ///< their tokens, for echoed log-probabilities
 };

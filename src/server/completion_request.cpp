@@ -79,6 +79,7 @@ CompletionRequest read_completion_request(const Json& body, const RequestRules& 
   read_legacy_logprobs(fields, completion.generation);
   read_best_of(fields, completion);
   completion.echo = fields.flag("echo");
+  completion.prompt_logprobs = request.prompt_logprobs.has_value();
   if (completion.echo && request.top_logprobs) request.prompt_logprobs = request.top_logprobs;
   completion.add_special_tokens = fields.boolean("add_special_tokens").value_or(true);
   if (fields.string("suffix"))

@@ -22,6 +22,7 @@ struct CompletionRequest {
   OutputShape shape = {};
   std::size_t kept_choices = 1;  ///< of each prompt's request.choices, the likeliest
   bool echo = false;             ///< the prompt is part of the text
+  bool prompt_logprobs = false;  ///< asked for by that name
   bool add_special_tokens = true;
 };
 

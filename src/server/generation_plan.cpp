@@ -91,7 +91,8 @@ GenerationPlan completion_plan(const ServedModel& served, const Json& body) {
                                   .choices = completion.generation.request.choices,
                                   .logprobs = completion.generation.request.top_logprobs.has_value(),
                                   .usage_chunk = completion.generation.include_usage,
-                                  .tokens = completion.generation.return_tokens};
+                                  .tokens = completion.generation.return_tokens,
+                                  .prompt_logprobs = completion.prompt_logprobs};
   GenerationPlan plan;
   for (const PlainPrompt& prompt : completion.prompts) {
     engine::Request request = completion.generation.request;

@@ -89,6 +89,7 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
  private:
   static constexpr bool kTls = !std::is_same_v<Stream, Tcp::socket>;
   static constexpr std::size_t kReadAhead = 4096;
+  static constexpr std::size_t kWritePiece = 65536;
   static constexpr std::chrono::milliseconds kLinger{1000};
   static constexpr auto kNever = std::chrono::steady_clock::time_point::max();
   using Parser = http::request_parser<http::string_body>;
@@ -112,8 +113,10 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
   void refuse_unreadable(error_code error);
   void handle();
   void watch_client();
+  void watch_behind_buffer();
   void client_spoke(error_code error, std::size_t bytes);
   void client_ended();
+  void look_for_reset();
   void probe_client();
   void begin_response(HttpResponse response, BodyLength length);
   void end_idle();
@@ -156,7 +159,7 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
   bool is_late_ = false;      ///< the request's time was used up before its end
   bool is_ending_ = false;    ///< no request comes any more
   bool sent_all_ = false;     ///< the client was told that no byte comes any more
-  bool is_writing_ = false, is_watching_ = false, closed_ = false, dropped_ = false;
+  bool is_writing_ = false, is_watching_ = false, is_peeking_ = false, closed_ = false, dropped_ = false;
 };
 
 /// Limits change with every piece of a stream: the timer runs to the earliest and looks what is left then.

@@ -170,12 +170,28 @@ void HttpConnection<Stream>::handle() {
 /// waits in the buffer.
 template <typename Stream>
 void HttpConnection<Stream>::watch_client() {
-  if (is_watching_ || buffer_.size() > 0) return;
+  if (is_watching_) return;
+  if (buffer_.size() > 0) return watch_behind_buffer();
   is_watching_ = true;
   stream_.async_read_some(buffer_.prepare(kReadAhead),
                           [self = this->shared_from_this()](error_code error, std::size_t bytes) {
                             self->client_spoke(error, bytes);
                           });
+}
+
+/// The same while the buffer keeps what a client sent ahead: nothing more is read into it, so only the next
+/// byte is looked at, once. Requests in the buffer are still answered.
+template <typename Stream>
+void HttpConnection<Stream>::watch_behind_buffer() {
+  if (std::exchange(is_peeking_, true)) return;
+  socket().async_wait(Tcp::socket::wait_read, [self = this->shared_from_this()](error_code error) {
+    self->is_peeking_ = false;
+    if (error || self->closed_ || self->is_watching_ || !self->in_exchange_) return;
+    std::byte next{};
+    self->socket().receive(asio::buffer(&next, 1), Tcp::socket::message_peek, error);
+    if (error == asio::error::eof) return self->look_for_reset();
+    if (error && error != asio::error::would_block) self->close();
+  });
 }
 
 template <typename Stream>
@@ -197,6 +213,11 @@ void HttpConnection<Stream>::client_spoke(error_code error, std::size_t bytes) {
 template <typename Stream>
 void HttpConnection<Stream>::client_ended() {
   keep_open_ = false;
+  look_for_reset();
+}
+
+template <typename Stream>
+void HttpConnection<Stream>::look_for_reset() {
   socket().async_wait(Tcp::socket::wait_error, [self = this->shared_from_this()](error_code error) {
     if (!error) self->close();
   });

@@ -48,16 +48,17 @@ void HttpConnection<Stream>::start_stream(HttpResponse head) {
 template <typename Stream>
 void HttpConnection<Stream>::send(std::string data) {
   if (closed_ || complete_ || data.empty()) return;
+  // What was left before counts: one event may be larger than the buffer.
+  if (pending_.size() > context_->options.stream_buffer_bytes) {
+    dropped_ = true;
+    return close();
+  }
   body_bytes_ += data.size();
   last_sent_ = std::chrono::steady_clock::now();
   if (chunked_)
     fmt::format_to(std::back_inserter(pending_), "{:x}\r\n{}\r\n", data.size(), data);
   else
     pending_ += data;
-  if (pending_.size() > context_->options.stream_buffer_bytes) {
-    dropped_ = true;
-    return close();
-  }
   write_at_once();
   write_pending();
 }
@@ -92,8 +93,12 @@ void HttpConnection<Stream>::write_pending() {
   is_writing_ = true;
   writing_.swap(pending_);
   pending_.clear();
-  guard(context_->options.write_timeout);
-  asio::async_write(stream_, asio::buffer(writing_),
+  // Asked before each piece: the limit is for one without progress.
+  const auto most = [self = this->shared_from_this()](error_code error, std::size_t) {
+    if (!error) self->guard(self->context_->options.write_timeout);
+    return error ? 0 : kWritePiece;
+  };
+  asio::async_write(stream_, asio::buffer(writing_), most,
                     [self = this->shared_from_this()](error_code error, std::size_t) { self->wrote(error); });
 }
 

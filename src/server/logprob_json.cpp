@@ -39,6 +39,13 @@ Json logprob_entries_json(std::span<const engine::LogprobEntry> entries, const t
   return list;
 }
 
+Json prompt_logprobs_json(const engine::PromptLogprobs& scores, const text::Tokenizer& tokenizer) {
+  Json list(scores.first, nullptr);
+  for (const engine::LogprobEntry& entry : scores.entries)
+    list.push_back(logprob_entry_json(entry, tokenizer));
+  return list;
+}
+
 void LegacyLogprobs::add_token(TokenId id) {
   const std::string bytes = tokenizer_->token_bytes(id);
   tokens_.push_back(text::to_valid_utf8(bytes));

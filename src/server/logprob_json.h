@@ -12,6 +12,8 @@ namespace lanner::server {
 /// {token, logprob, bytes, id} and top_logprobs: an entry of a chat answer's logprobs.content.
 Json logprob_entry_json(const engine::LogprobEntry& entry, const text::Tokenizer& tokenizer);
 Json logprob_entries_json(std::span<const engine::LogprobEntry> entries, const text::Tokenizer& tokenizer);
+/// The entries of a prompt, null for tokens without one: prompt_logprobs of whole answers.
+Json prompt_logprobs_json(const engine::PromptLogprobs& scores, const text::Tokenizer& tokenizer);
 
 /// {tokens, token_logprobs, top_logprobs, text_offset}: the older form of /v1/completions, where offsets
 /// count bytes of the text. take() hands out what came since the last time.

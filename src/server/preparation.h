@@ -18,9 +18,9 @@ namespace lanner::server {
 /// a route.
 using Reply = std::function<void()>;
 
-/// Makes out what requests ask for, on threads of its own: templates, tokens and grammars of long requests,
-/// and reading adapters, take seconds, which connections must not wait for. A request whose client has left,
-/// or whose time is over, is passed over when its turn comes.
+/// Makes out what requests ask for, on threads of its own: templates, tokens and grammars of long requests
+/// take seconds, which connections must not wait for. A request whose client has left, or whose time is over,
+/// is passed over when its turn comes.
 class Preparation {
  public:
   using Clock = std::chrono::steady_clock;

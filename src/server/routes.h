@@ -4,7 +4,7 @@
 #include "server/service.h"
 
 /// The functions of the routes. Each answers its call or throws RequestError or Error. Those that return a
-/// Reply run on a thread of the preparation.
+/// Reply run on a thread of the preparation, or on the one that mounts adapters.
 namespace lanner::server {
 
 Reply chat_completions(const Service::Call& call, const Json& body);
@@ -30,10 +30,10 @@ void load_state(const Service::Call& call);
 void require_admin(const Service::Call& call);
 void list_adapters(const Service::Call& call);
 void list_available_adapters(const Service::Call& call);
-Reply mount_adapter(const Service::Call& call, const Json& body);
+Reply mount_adapter(const Service::Call& call);
 void change_adapter(const Service::Call& call);
 void unmount_adapter(const Service::Call& call);
-Reply load_lora_adapter(const Service::Call& call, const Json& body);
+Reply load_lora_adapter(const Service::Call& call);
 void unload_lora_adapter(const Service::Call& call);
 
 void list_models(const Service::Call& call);

@@ -21,6 +21,8 @@ struct Service::Route {
   std::function<void(const Call&)> run = {};
   /// Instead of `run`, on a thread of the preparation.
   std::function<Reply(const Call&, const Json& body)> prepare = {};
+  /// Instead of both, on the thread that mounts adapters, whatever becomes of the client.
+  std::function<Reply(const Call&)> mount = {};
 
   /// What stands for {id}; nothing when the path is another.
   std::optional<std::string> match(std::string_view target) const {
@@ -130,6 +132,9 @@ void Service::add_routes() {
                                 std::function<Reply(const Call&, const Json&)> prepare) {
     routes_.push_back({.method = "POST", .path = path, .needs = needs, .prepare = std::move(prepare)});
   };
+  const auto add_mount = [&](const char* path, std::function<Reply(const Call&)> mount) {
+    routes_.push_back({.method = "POST", .path = path, .needs = Needs::kWork, .mount = std::move(mount)});
+  };
   add_prepared("/v1/chat/completions", Needs::kWork, chat_completions);
   add_prepared("/v1/completions", Needs::kWork, completions);
   add_prepared("/v1/embeddings", Needs::kWork, embeddings);
@@ -145,10 +150,10 @@ void Service::add_routes() {
   add("POST", "/v1/state/load", Needs::kWork, load_state);
   add("GET", "/v1/adapters", Needs::kModel, list_adapters);
   add("GET", "/v1/adapters/available", Needs::kModel, list_available_adapters);
-  add_prepared("/v1/adapters", Needs::kWork, mount_adapter);
+  add_mount("/v1/adapters", mount_adapter);
   add("PATCH", "/v1/adapters/{id}", Needs::kWork, change_adapter);
   add("DELETE", "/v1/adapters/{id}", Needs::kWork, unmount_adapter);
-  add_prepared("/v1/load_lora_adapter", Needs::kWork, load_lora_adapter);
+  add_mount("/v1/load_lora_adapter", load_lora_adapter);
   add("POST", "/v1/unload_lora_adapter", Needs::kWork, unload_lora_adapter);
   add("GET", "/v1/models", Needs::kModel, list_models);
   add("GET", "/v1/models/{id}", Needs::kModel, show_model);
@@ -260,7 +265,26 @@ void Service::run(const Destination& to, const std::shared_ptr<Exchange>& exchan
                   keys_->has_admins(),
                   keys_->is_admin(request)};
   if (to.route->run) return to.route->run(call);
+  if (to.route->mount) return mount(*to.route, call);
   prepare(*to.route, call);
+}
+
+void Service::mount(const Route& route, const Call& call) {
+  mounts_.queue([this, &route, call] {
+    Reply reply;
+    try {
+      reply = route.mount(call);
+    } catch (...) {
+      reply = [thrown = std::current_exception()] { std::rethrow_exception(thrown); };
+    }
+    call.exchange->post([this, to = call.exchange, reply = std::move(reply)] {
+      try {
+        reply();
+      } catch (...) {
+        refuse(to, std::current_exception());
+      }
+    });
+  });
 }
 
 void Service::prepare(const Route& route, const Call& call) {

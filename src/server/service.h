@@ -50,6 +50,7 @@ class Service final : public HttpHandler {
   /// Does what was begun on threads of its own. Before the server of the exchanges ends.
   void finish_threads() {
     preparation_.finish();
+    mounts_.finish();
     if (states_) states_->finish();
   }
 
@@ -91,6 +92,7 @@ class Service final : public HttpHandler {
   Destination destination(const HttpRequest& header) const;
   void check_header(const Route& route, const HttpRequest& header) const;
   void prepare(const Route& route, const Call& call);
+  void mount(const Route& route, const Call& call);
   /// Answers what was thrown.
   void refuse(const std::shared_ptr<Exchange>& exchange, const std::exception_ptr& thrown);
   void run(const Destination& to, const std::shared_ptr<Exchange>& exchange);
@@ -116,6 +118,7 @@ class Service final : public HttpHandler {
   std::atomic<double> progress_{0};  ///< of loading
   const std::int64_t started_;
   Preparation preparation_;
+  WorkerThreads mounts_{1};  ///< of adapters, whose files take as long as the disk needs
 };
 
 }  // namespace lanner::server

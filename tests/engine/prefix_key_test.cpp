@@ -20,6 +20,7 @@ TEST_CASE("the key of snapshots tells models, arithmetic and storage apart, and 
   CHECK(prefix_key(gemma).model != prefix_key(tale("tale-qwen3_5")).model);
   CHECK(prefix_key(gemma).model !=
         prefix_key(tale("tale-gemma4", {.compute = device::Compute::kInt8})).model);
+  CHECK(prefix_key(tale("tale-qwen3_5")).model.ends_with(" chunk 32"));
   CHECK(prefix_key(gemma).kv_types == "bf16");
   CHECK(prefix_key(tale("tale-gemma4", {.kv_type = device::KvType::kAffine4})).kv_types == "q4");
   CHECK(kv_types_name({.layers = {},

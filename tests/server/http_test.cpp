@@ -366,6 +366,70 @@ TEST_CASE("a reader that is too slow is dropped and counted, and nobody waits fo
   CHECK(http_post(server.port(), "/v1/completions", {{"prompt", "a"}, {"max_tokens", 1}}).status == 200);
 }
 
+TEST_CASE("one event larger than a stream's buffer reaches a client that reads") {
+  TestServer::Options options;
+  options.serving.http.stream_buffer_bytes = 1 << 10;
+  TestServer server("tale-gemma4", options);
+  const Json body = {{"prompt", std::string(500, 'a')},
+                     {"max_tokens", 4},
+                     {"stream", true},
+                     {"echo", true},
+                     {"logprobs", 5}};
+  const HttpReply reply = http_post(server.port(), "/v1/completions", body);
+  CHECK(reply.complete);
+  CHECK(event_data(reply.body).back() == "[DONE]");
+  CHECK(server.metric("lanner:slow_clients_dropped_total") == 0);
+}
+
+TEST_CASE("a client that leaves is noticed although it had sent more than its request") {
+  TestServer server("tale-gemma4");
+  Json body = long_story(false);
+  body.erase("max_tokens");
+  for (const char* more : {"\r\n", "GET /health HTTP/1.1\r\nHost: a\r\n\r\n"}) {
+    Socket socket(server.port());
+    socket.send(post_text("/v1/chat/completions", body.dump()) + more);
+    REQUIRE(eventually([&] { return running(server) == 1; }));
+    socket.close();
+    CHECK(eventually([&] { return running(server) == 0; }, std::chrono::seconds(2)));
+  }
+}
+
+TEST_CASE("a completion shows the scores of its prompt where they are asked for") {
+  TestServer server("tale-gemma4");
+  Json body = {{"prompt", "Once upon a time"}, {"max_tokens", 1}};
+  CHECK(!http_post(server.port(), "/v1/completions", body).json()["choices"][0].contains("prompt_logprobs"));
+  body["prompt_logprobs"] = 2;
+  const Json answer = http_post(server.port(), "/v1/completions", body).json();
+  const Json& scores = answer["choices"][0]["prompt_logprobs"];
+  REQUIRE(scores.size() == answer["usage"]["prompt_tokens"]);
+  CHECK(scores[0].is_null());
+  for (std::size_t i = 1; i < scores.size(); ++i) CHECK(scores[i]["top_logprobs"].size() == 2);
+}
+
+TEST_CASE("a whole answer that is read slowly but steadily arrives whole") {
+  TestServer::Options options;
+  options.serving.http.write_timeout = std::chrono::seconds(1);
+  TestServer server("tale-gemma4", options);
+  Socket slow(server.port());
+  slow.set_receive_buffer(4096);
+  Json body = long_story(false);
+  body["max_tokens"] = 250;
+  body["n"] = 16;
+  body["logprobs"] = true;
+  body["top_logprobs"] = 20;
+  slow.send(post_text("/v1/chat/completions", body.dump(), "Connection: close\r\n"));
+  std::size_t bytes = 0;
+  std::string tail;
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::string part; !(part = slow.receive()).empty(); tail = part) {
+    const std::size_t before = bytes;
+    bytes += part.size();
+    if (bytes / 200000 > before / 200000) std::this_thread::sleep_for(std::chrono::milliseconds(80));
+  }
+  CHECK(std::chrono::steady_clock::now() - begin > 2 * options.serving.http.write_timeout);
+  CHECK(tail.ends_with("}"));
+}
+
 TEST_CASE("a full queue answers 429 at once, with a time to try again") {
   TestServer server("tale-gemma4", {.engine = {.threads = 1, .max_sequences = 1, .max_queue = 2}});
   std::vector<std::unique_ptr<Socket>> sockets;
