@@ -411,7 +411,7 @@ TEST_CASE("a whole answer that is read slowly but steadily arrives whole") {
   options.serving.http.write_timeout = std::chrono::seconds(1);
   TestServer server("tale-gemma4", options);
   Socket slow(server.port());
-  slow.set_receive_buffer(4096);
+  slow.set_receive_buffer(1 << 18);
   Json body = long_story(false);
   body["max_tokens"] = 250;
   body["n"] = 16;
