@@ -40,6 +40,15 @@ CudaDevice::CudaDevice(int index) : index_(index), memory_(*this), part_commands
   void* memory = nullptr;
   check_cuda(cudaMalloc(&memory, 2 * kStageBytes), "opening the card");
   device_stage_ = static_cast<std::byte*>(memory);
+  if (warpgroups_) {
+    const std::size_t blocks = 2 * static_cast<std::size_t>(multiprocessors_);
+    const std::size_t value_bytes = blocks * kernels::kExchangeValues * sizeof(float);
+    const std::size_t bytes = value_bytes + blocks * sizeof(std::uint32_t);
+    check_cuda(cudaMalloc(&memory, bytes), "opening the card");
+    check_cuda(cudaMemsetAsync(memory, 0, bytes, stream_), "opening the card");
+    exchange_ = {static_cast<float*>(memory),
+                 reinterpret_cast<std::uint32_t*>(static_cast<std::byte*>(memory) + value_bytes)};
+  }
   for (int i = 0; i < 2; ++i) {
     check_cuda(cudaMallocHost(&memory, kStageBytes), "pinning memory");
     host_stages_[i] = static_cast<std::byte*>(memory);

@@ -58,6 +58,7 @@ class CudaDevice final : public kernels::CudaQueue {
   const void* stage(const void* values, std::size_t size_bytes) override;
   int multiprocessors() const override { return multiprocessors_; }
   bool warpgroups() const override { return warpgroups_; }
+  kernels::BlockExchange exchange() const override { return exchange_; }
 
   template <typename T>
   const T* stage(std::span<const T> values) {
@@ -99,6 +100,7 @@ class CudaDevice final : public kernels::CudaQueue {
   int index_;
   int multiprocessors_ = 0;
   bool warpgroups_ = false;
+  kernels::BlockExchange exchange_;
   cudaStream_t stream_ = nullptr;
   CudaMemory memory_;
   CommandList commands_;

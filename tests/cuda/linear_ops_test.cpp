@@ -356,19 +356,30 @@ TEST_CASE("cuda: routed experts agree with the reference") {
 
 TEST_CASE("cuda: rows of wide matrices have the same bits alone and together, with a gate and without") {
   DevicePair pair;
-  constexpr std::int64_t kOutputs = 8704;  // enough for blocks with whole sums
-  for (device::Compute compute : {device::Compute::kExact, device::Compute::kHalf}) {
+  struct Case {
+    std::int64_t outputs;
+    std::int64_t columns;
+    device::Compute compute;
+  };
+  // Enough for blocks with whole sums, then for shared slices with one block on a multiprocessor and with
+  // two.
+  for (const auto& [outputs, columns, compute] :
+       {Case{8704, 640, device::Compute::kExact}, Case{8704, 640, device::Compute::kHalf},
+        Case{9216, 1152, device::Compute::kHalf}, Case{17664, 1152, device::Compute::kHalf}}) {
     CAPTURE(name(compute));
+    CAPTURE(outputs);
     const WeightSpec spec = {WeightFormat::kAffine, DType::kBF16, 4, 64};
-    const WeightTwin gate(pair, spec, kOutputs, 640, 1, compute);
-    const WeightTwin up(pair, spec, kOutputs, 640, 11, compute);
+    const WeightTwin gate(pair, spec, static_cast<std::size_t>(outputs), static_cast<std::size_t>(columns), 1,
+                          compute);
+    const WeightTwin up(pair, spec, static_cast<std::size_t>(outputs), static_cast<std::size_t>(columns), 11,
+                        compute);
     const ArenaScope host_scope(pair.host_arena());
     const ArenaScope scope(pair.arena());
-    const auto x = pair.twin({150, 640}, 5);
+    const auto x = pair.twin({150, columns}, 5);
     const auto run = [&](std::int64_t rows) {
       const Tensor in = x.cuda.slice(0, rows);
-      const auto plain = pair.empty({rows, kOutputs});
-      const auto gated = pair.empty({rows, kOutputs});
+      const auto plain = pair.empty({rows, outputs});
+      const auto gated = pair.empty({rows, outputs});
       const LinearCall call{plain.cuda, &gate.cuda()};
       pair.cuda().linear(pair.stream(), {&call, 1}, {.x = in});
       pair.cuda().gated_linear(pair.stream(), gated.cuda, gate.cuda(), up.cuda(), {.x = in},

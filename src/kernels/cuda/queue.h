@@ -31,6 +31,13 @@ struct Launch {
   std::size_t count = 0;
 };
 
+/// Memory through which blocks of one kernel pass values on, kExchangeValues to a block and one flag.
+struct BlockExchange {
+  float* values = nullptr;
+  std::uint32_t* flags = nullptr;  ///< zero between kernels
+};
+inline constexpr std::size_t kExchangeValues = std::size_t{64} * 128;
+
 /// Where launchers put kernels. They run in the order they were added; whether at once or later, alone or as
 /// part of a graph, is the queue's business. Launchers never allocate device memory nor wait.
 class CudaQueue {
@@ -43,6 +50,8 @@ class CudaQueue {
   virtual int multiprocessors() const = 0;
   /// True when kernels built for cards with warpgroup matrix instructions run (compute capability 9.0).
   virtual bool warpgroups() const = 0;
+  /// For two blocks on each multiprocessor; of cards with warpgroups only.
+  virtual BlockExchange exchange() const = 0;
 
   /// kernel<<<grid, block>>>(arguments...)
   template <typename... Parameters, typename... Arguments>

@@ -16,6 +16,7 @@ inline constexpr unsigned kProductThreads = kGroups * kGroupThreads;
 inline constexpr unsigned kThreads = kProductThreads + 128;
 inline constexpr unsigned kWarps = kProductThreads / 32;
 inline constexpr unsigned kTileOutputs = kGroups * 64;
+inline constexpr unsigned kMostStages = 12;
 inline constexpr unsigned kPitch = 68;  // of a row's 64 outputs: a warp's writes meet no bank twice
 
 /// A block's stages in shared memory: a chunk's rows, codes and table entries each.
@@ -31,7 +32,7 @@ struct Stage {
   // Beside the stages: values on their way between the groups.
   static constexpr unsigned kPassedBytes = kRows * kPitch * 4;
   static constexpr unsigned kMemory = (224 << 10) / kBlocks - kPassedBytes;
-  static constexpr unsigned kCount = kMemory / kBytes < 12 ? kMemory / kBytes : 12;
+  static constexpr unsigned kCount = kMemory / kBytes < kMostStages ? kMemory / kBytes : kMostStages;
   static constexpr unsigned kAllBytes = kCount * kBytes + kPassedBytes;
 };
 
@@ -91,7 +92,7 @@ __device__ inline void arrive_with_copies(std::uint64_t* barrier) {
                : "memory");
 }
 
-/// Asks for all chunks, by one group of warps: rows in one run, weights in 16 bytes a thread.
+/// Asks for all chunks of a place, by one group of warps: rows in one run, weights in 16 bytes a thread.
 template <typename Stages>
 __device__ void fetch(std::uint8_t* memory, const Barriers& barriers, const SplitRows& x, const Place& place,
                       unsigned group_size, Cursor& cursor) {
@@ -120,7 +121,7 @@ __device__ void fetch(std::uint8_t* memory, const Barriers& barriers, const Spli
                       tile_of(table_warp / 4, table_warp % 4) * (chunks * 64 / group_size) * 64 +
                       thread % kTablePieces * 16;
   const auto ask_rows = [&](unsigned stage) {
-    if (thread != 0) return;
+    if (thread != kGroupThreads - 32) return;  // of a warp that has no tables to ask for
     expect_bytes(barriers.full + stage, row_bytes);
     copy_bulk(memory + stage * Stages::kBytes, rows, row_bytes, barriers.full + stage);
     rows += row_step;
@@ -183,15 +184,15 @@ class ChunkCodes {
   uint2 entry_;
 };
 
-/// 64 outputs by kRows rows by one group of warps: the totals of the slices of the block's chunks. While the
-/// products of one unit run, the weights of the next are widened.
+/// 64 outputs by kRows rows by one group of warps: adds the slices of the place's chunks, which begin with a
+/// slice, to the totals. While the products of one unit run, the weights of the next are widened.
 template <TileCode kCode, unsigned kGroup, unsigned kRows, typename Stages>
 __device__ void multiply(float (&totals)[kRows / 2], std::uint8_t* memory, const Barriers& barriers,
                          const Place& place, unsigned per_slice, Cursor& cursor) {
   constexpr unsigned kNone = Stages::kCount;
   float sums[kRows / 2];
 #pragma unroll
-  for (unsigned i = 0; i < kRows / 2; ++i) sums[i] = totals[i] = 0;
+  for (unsigned i = 0; i < kRows / 2; ++i) sums[i] = 0;
   if (place.begin >= place.end) return;
   ChunkCodes<kCode, kGroup, Stages> codes;
   UnitFragments f[2];

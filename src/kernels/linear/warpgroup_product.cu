@@ -16,12 +16,16 @@ namespace {
 
 static_assert(kSlices == 8, "blocks of a cluster");
 
-constexpr unsigned kMostStages = 12;
-
 __host__ __device__ unsigned output_blocks(const TiledWeight& w, ProductGate gate) {
   const unsigned outputs = gate == ProductGate::kNone ? kTileOutputs : kTileOutputs / 2;
   return (w.rows + outputs - 1) / outputs;
 }
+
+/// Slices of a block, and how many blocks have one more.
+struct Shares {
+  unsigned each;
+  unsigned longer;
+};
 
 #if __CUDA_ARCH_FEAT_SM90_ALL
 
@@ -56,25 +60,36 @@ __device__ float load_from(unsigned rank, const float* mine) {
   return value;
 }
 
+/// What a lane's sums are multiplied by: asked for ahead of the products, or behind them where registers are
+/// short.
+template <unsigned kRows>
+struct Factors {
+  static constexpr bool kAhead = kRows != 64;
+  float rows[kRows / 4];
+  float outputs[2];
+
+  __device__ void load(const SplitRows& x, const Place& place) {
+    const unsigned group = threadIdx.x / kGroupThreads;
+    const TiledWeight& w = place.w(group);
+    for_elements<kRows>([&](unsigned i, unsigned row, unsigned output) {
+      if (i % 4 < 2) rows[i / 4 * 2 + i % 2] = __ldcg(x.factors + place.row + min(row, place.rows - 1));
+      if (i < 4 && i % 2 == 0)
+        outputs[i / 2] = __ldg(w.factors + min(place.tile(group) * 16 + output, w.rows - 1));
+    });
+  }
+};
+
 /// Writes what a block has computed in full. With a gate each group of warps finishes half of the rows, once
 /// the other has passed it its values. Loads stand together, ahead of what needs them.
 template <unsigned kRows>
-__device__ void store(float (&totals)[kRows / 2], float* passed, const SplitRows& x, const Place& place,
-                      ProductGate gate) {
+__device__ void store(float (&totals)[kRows / 2], const Factors<kRows>& factors, float* passed,
+                      const Place& place, ProductGate gate) {
   const unsigned group = threadIdx.x / kGroupThreads;
   const TiledWeight& w = place.w(group);
   const unsigned first = place.tile(group) * 16;
-  {
-    float row_factors[kRows / 4];
-    float output_factors[2];
-    for_elements<kRows>([&](unsigned i, unsigned row, unsigned output) {
-      if (i % 4 < 2) row_factors[i / 4 * 2 + i % 2] = x.factors[place.row + min(row, place.rows - 1)];
-      if (i < 4 && i % 2 == 0) output_factors[i / 2] = w.factors[min(first + output, w.rows - 1)];
-    });
 #pragma unroll
-    for (unsigned i = 0; i < kRows / 2; ++i)
-      totals[i] *= row_factors[i / 4 * 2 + i % 2] * output_factors[i % 4 / 2];
-  }
+  for (unsigned i = 0; i < kRows / 2; ++i)
+    totals[i] *= factors.rows[i / 4 * 2 + i % 2] * factors.outputs[i % 4 / 2];
   const auto place_of = [&](unsigned row, unsigned n) { return (std::size_t{place.row} + row) * w.rows + n; };
   const auto valid = [&](unsigned row, unsigned n) { return row < place.rows && n < w.rows; };
   if (gate != ProductGate::kNone) {
@@ -192,15 +207,99 @@ inline constexpr unsigned kAskRegisters = kRows == 128 ? 40 : 32;
 template <unsigned kRows>
 inline constexpr unsigned kProductRegisters = kRows == 128 ? 232 : 104;
 
+/// A block's even share of all (blocks of outputs, slices), from its last outputs to its first. So it begins
+/// with outputs of which it has the first slices, and ends with those of which it has the last ones.
+class SharedPlaces {
+ public:
+  __device__ SharedPlaces(const TiledProductCudaArgs& args, const Shares& shares)
+      : args_(args), slices_(used_slices(args.w[0])), per_slice_(slice_chunks(args.w[0])) {
+    const auto bound = [&](unsigned block) { return block * shares.each + min(block, shares.longer); };
+    first_ = bound(blockIdx.x);
+    end_ = bound(blockIdx.x + 1);
+  }
+
+  __device__ bool next(Place& to) {
+    if (end_ == first_) return false;
+    const unsigned at = (end_ - 1) / slices_;
+    const unsigned begin = max(first_, at * slices_);
+    to = place_of(args_, at, 0, args_.rows);
+    to.begin = (begin - at * slices_) * per_slice_;
+    to.end = min((end_ - at * slices_) * per_slice_, to.end);
+    end_ = begin;
+    return true;
+  }
+
+ private:
+  const TiledProductCudaArgs& args_;
+  unsigned slices_;
+  unsigned per_slice_;
+  unsigned first_;
+  unsigned end_;
+};
+
+template <unsigned kRows>
+__device__ void clear(float (&totals)[kRows / 2]) {
+#pragma unroll
+  for (unsigned i = 0; i < kRows / 2; ++i) totals[i] = 0;
+}
+
 /// A group of warps' part of a place's rows and outputs.
 template <TileCode kCode, unsigned kGroup, unsigned kRows, typename Stages>
 __device__ void compute(const TiledProductCudaArgs& args, const Place& place, std::uint8_t* memory,
                         const Barriers& barriers, Cursor& cursor) {
+  Factors<kRows> factors;
+  if constexpr (Factors<kRows>::kAhead) factors.load(args.x, place);
   float totals[kRows / 2];
+  clear<kRows>(totals);
   multiply<kCode, kGroup, kRows, Stages>(totals, memory, barriers, place, slice_chunks(*place.first_w),
                                          cursor);
+  if constexpr (!Factors<kRows>::kAhead) factors.load(args.x, place);
   auto* passed = reinterpret_cast<float*>(memory + Stages::kCount * Stages::kBytes);
-  store<kRows>(totals, passed, args.x, place, args.gate);
+  store<kRows>(totals, factors, passed, place, args.gate);
+}
+
+/// Where a block leaves sums of its first slices for the block behind it.
+template <unsigned kRows>
+__device__ float4* left_sums(const BlockExchange& exchange, unsigned block) {
+  return reinterpret_cast<float4*>(exchange.values) + std::size_t{block} * (kRows * kTileOutputs / 4) +
+         threadIdx.x;
+}
+
+template <unsigned kRows>
+__device__ void leave(const float (&totals)[kRows / 2], const BlockExchange& exchange) {
+  float4* to = left_sums<kRows>(exchange, blockIdx.x);
+#pragma unroll
+  for (unsigned i = 0; i < kRows / 2; i += 4)
+    __stcg(to + i / 4 * kProductThreads, make_float4(totals[i], totals[i + 1], totals[i + 2], totals[i + 3]));
+  wait_for_products();
+  if (threadIdx.x == 0)
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(exchange.flags + blockIdx.x), "r"(1U)
+                 : "memory");
+}
+
+/// Takes what the block before left, and clears its flag for the next kernel.
+template <unsigned kRows>
+__device__ void take(float (&totals)[kRows / 2], const BlockExchange& exchange) {
+  const unsigned block = blockIdx.x - 1;
+  if (threadIdx.x == 0) {
+    std::uint32_t there = 0;
+    while (there == 0)
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                   : "=r"(there)
+                   : "l"(exchange.flags + block)
+                   : "memory");
+    exchange.flags[block] = 0;
+  }
+  wait_for_products();
+  const float4* from = left_sums<kRows>(exchange, block);
+#pragma unroll
+  for (unsigned i = 0; i < kRows / 2; i += 4) {
+    const float4 sums = __ldcg(from + i / 4 * kProductThreads);
+    totals[i] = sums.x;
+    totals[i + 1] = sums.y;
+    totals[i + 2] = sums.z;
+    totals[i + 3] = sums.w;
+  }
 }
 
 #endif
@@ -208,11 +307,12 @@ __device__ void compute(const TiledProductCudaArgs& args, const Place& place, st
 // Fast because warps of their own keep rows and weights coming, weights from before the kernel ahead has
 // ended, the tensor cores take rows straight from shared memory, and the weights of the next unit are widened
 // meanwhile. Blocks that run together share weights.
-template <TileCode kCode, unsigned kGroup, unsigned kRows>
-__global__ void __launch_bounds__(kThreads, kRows == 128 ? 1 : 2)
+template <TileCode kCode, unsigned kGroup>
+__global__ void __launch_bounds__(kThreads, 1)
     warpgroup_kernel(const __grid_constant__ TiledProductCudaArgs args) {
   let_next_start();
 #if __CUDA_ARCH_FEAT_SM90_ALL
+  constexpr unsigned kRows = 128;
   using Stages = Stage<kCode, kGroup, kRows>;
   extern __shared__ __align__(128) std::uint8_t warpgroup_shared[];
   __shared__ std::uint64_t barrier_memory[2 * kMostStages];
@@ -225,12 +325,54 @@ __global__ void __launch_bounds__(kThreads, kRows == 128 ? 1 : 2)
   } else {
     take_registers<kProductRegisters<kRows>>();
     wait_for_earlier();
-    if (kRows > 32 && place.rows <= 32)
+    if (place.rows <= 32)
       compute<kCode, kGroup, 32, Stages>(args, place, warpgroup_shared, barriers, cursor);
-    else if (kRows > 64 && place.rows <= 64)
+    else if (place.rows <= 64)
       compute<kCode, kGroup, 64, Stages>(args, place, warpgroup_shared, barriers, cursor);
     else
       compute<kCode, kGroup, kRows, Stages>(args, place, warpgroup_shared, barriers, cursor);
+  }
+#endif
+}
+
+// The same for so few rows that all blocks of outputs are there at once: blocks have even shares of the
+// slices, so that no multiprocessor ends long before another. Where the slices of some outputs are shared,
+// the block with the first of them computes these before anything else and leaves their sum, which the other
+// adds to at its end. So nobody waits for long, nor for a block that has not started.
+template <TileCode kCode, unsigned kGroup, unsigned kRows>
+__global__ void __launch_bounds__(kThreads, 2)
+    warpgroup_shared_kernel(const __grid_constant__ TiledProductCudaArgs args, Shares shares,
+                            BlockExchange exchange) {
+  let_next_start();
+#if __CUDA_ARCH_FEAT_SM90_ALL
+  using Stages = Stage<kCode, kGroup, kRows>;
+  extern __shared__ __align__(128) std::uint8_t warpgroup_shared[];
+  __shared__ std::uint64_t barrier_memory[2 * kMostStages];
+  SharedPlaces places(args, shares);
+  const Barriers barriers = begin_barriers<Stages>(barrier_memory);
+  Cursor cursor;
+  if (threadIdx.x >= kProductThreads) {
+    keep_registers<kAskRegisters<kRows>>();
+    for (Place place; places.next(place);)
+      fetch<Stages>(warpgroup_shared, barriers, args.x, place, kGroup, cursor);
+  } else {
+    take_registers<kProductRegisters<kRows>>();
+    wait_for_earlier();
+    auto* passed = reinterpret_cast<float*>(warpgroup_shared + Stages::kCount * Stages::kBytes);
+    for (Place place; places.next(place);) {
+      Factors<kRows> factors;
+      if constexpr (Factors<kRows>::kAhead) factors.load(args.x, place);
+      float totals[kRows / 2];
+      clear<kRows>(totals);
+      if (place.begin > 0) take<kRows>(totals, exchange);
+      multiply<kCode, kGroup, kRows, Stages>(totals, warpgroup_shared, barriers, place,
+                                             slice_chunks(*place.first_w), cursor);
+      if constexpr (!Factors<kRows>::kAhead) factors.load(args.x, place);
+      if (place.end < place.first_w->chunks)
+        leave<kRows>(totals, exchange);
+      else
+        store<kRows>(totals, factors, passed, place, args.gate);
+    }
   }
 #endif
 }
@@ -287,6 +429,7 @@ __global__ void LANNER_CLUSTER __launch_bounds__(kThreads, 2)
     take_registers<kProductRegisters<kRows>>();
     wait_for_earlier();
     float totals[kRows / 2];
+    clear<kRows>(totals);
     multiply<kCode, kGroup, kRows, Stages>(totals, warpgroup_shared, barriers, place, per_slice, cursor);
     join<kRows>(totals, warpgroup_shared, args.x, place, args.gate);
   }
@@ -308,16 +451,31 @@ Block block_of() {
   return {kThreads, Stages::kAllBytes};
 }
 
+/// More than half of a multiprocessor's shared memory.
+constexpr std::size_t kAloneBytes = std::size_t{116} << 10;
+
+/// 32 or 64 rows at most.
 template <TileCode kCode, unsigned kGroup, unsigned kRows>
-void run(CudaQueue& queue, const TiledProductCudaArgs& args) {
+void run_few(CudaQueue& queue, const TiledProductCudaArgs& args) {
   const std::uint32_t outputs = all_output_blocks(args);
-  const Block block = block_of<kCode, kGroup, kRows>();
-  if constexpr (kRows < 128) {
-    // Blocks with whole sums would leave half of the card idle.
-    if (2 * outputs < std::uint32_t(queue.multiprocessors()))
-      return queue.launch(warpgroup_slices_kernel<kCode, kGroup, kRows>, {kSlices, outputs}, block, args);
-  }
-  queue.launch(warpgroup_kernel<kCode, kGroup, kRows>, {blocks_for(args.rows, kRows), outputs}, block, args);
+  const auto multiprocessors = std::uint32_t(queue.multiprocessors());
+  Block block = block_of<kCode, kGroup, kRows>();
+  // Blocks with whole sums would leave half of the card idle.
+  if (2 * outputs < multiprocessors)
+    return queue.launch(warpgroup_slices_kernel<kCode, kGroup, kRows>, {kSlices, outputs}, block, args);
+  // A share is all slices of some outputs at least, so that two blocks at most meet in any.
+  const bool pairs = outputs >= 2 * multiprocessors;
+  if (!pairs) block.shared_bytes = std::max(block.shared_bytes, kAloneBytes);
+  const std::uint32_t blocks = std::min(outputs, pairs ? 2 * multiprocessors : multiprocessors);
+  const std::uint32_t slices = outputs * used_slices(args.w[0]);
+  queue.launch(warpgroup_shared_kernel<kCode, kGroup, kRows>, {blocks}, block, args,
+               Shares{slices / blocks, slices % blocks}, queue.exchange());
+}
+
+template <TileCode kCode, unsigned kGroup>
+void run_many(CudaQueue& queue, const TiledProductCudaArgs& args) {
+  queue.launch(warpgroup_kernel<kCode, kGroup>, {blocks_for(args.rows, 128), all_output_blocks(args)},
+               block_of<kCode, kGroup, 128>(), args);
 }
 
 template <TileCode kCode, unsigned kGroup>
@@ -338,11 +496,11 @@ void warpgroup_product(CudaQueue& queue, const TiledProductCudaArgs& args) {
       if (args.experts.most > 0)
         run_experts<kCode, kGroup>(queue, args);
       else if (args.rows <= 32)
-        run<kCode, kGroup, 32>(queue, args);
+        run_few<kCode, kGroup, 32>(queue, args);
       else if (args.rows <= 64)
-        run<kCode, kGroup, 64>(queue, args);
+        run_few<kCode, kGroup, 64>(queue, args);
       else
-        run<kCode, kGroup, 128>(queue, args);
+        run_many<kCode, kGroup>(queue, args);
     }
   });
 }
