@@ -11,6 +11,8 @@
 namespace lanner::server {
 namespace {
 
+constexpr std::size_t kPiece = std::size_t{16} << 10;
+
 std::string server_timing(const engine::Timings& timings) {
   return fmt::format("queue;dur={:.3f}, prefill;dur={:.3f}, decode;dur={:.3f}", 1000 * timings.queue_seconds,
                      1000 * timings.prompt_seconds, 1000 * timings.decode_seconds);
@@ -132,6 +134,8 @@ void GenerationSession::take(engine::Event event, std::size_t prompt) {
   if (!head_sent_ && std::holds_alternative<engine::TokenEvent>(event)) send_head();
   if (!head_sent_ && std::holds_alternative<engine::ChoiceEnd>(event)) send_head();
   pending_ += plan_.format->piece(event, answer_);
+  // While events come as fast as they are written down, nothing would leave until the last.
+  if (head_sent_ && pending_.size() >= kPiece) flush();
 }
 
 void GenerationSession::measure(const engine::Event& event) {

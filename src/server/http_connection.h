@@ -189,7 +189,10 @@ void HttpConnection<Stream>::watch() {
 
 template <typename Stream>
 void HttpConnection<Stream>::time_is_up() {
-  if (is_ending_ || in_exchange_) return close();
+  if (is_ending_ || in_exchange_) {
+    dropped_ = in_exchange_ && is_writing_;
+    return close();
+  }
   if (is_reading_ && !is_late_ && parser_->got_some()) {
     is_late_ = true;
     error_code ignored;

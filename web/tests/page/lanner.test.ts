@@ -74,7 +74,8 @@ describe.skipIf(!hasChromium || !canServe()).each(['tale-gemma4', 'tale-qwen3_5'
   });
 
   once('tells about the model, and offers its other names', async () => {
-    expect(await page.getByLabel('Model', { exact: true }).locator('option').allTextContents()).toEqual([model, 'tale']);
+    const names = page.getByLabel('Model', { exact: true }).locator('option');
+    await expect.poll(() => names.allTextContents()).toEqual([model, 'tale']);
     await page.getByRole('button', { name: `About the model ${model}` }).click();
     const dialog = page.getByRole('dialog');
     const fact = (name: string) => dialog.locator(`dt:text-is("${name}") + dd`).textContent();
