@@ -44,6 +44,9 @@ std::span<const SamplerStep> steps_of(const SamplingOptions& options) {
   return kMlxSteps;
 }
 
+/// Divided by less, every value may be -infinity.
+bool is_greedy(float temperature) { return temperature < 1e-30F; }
+
 bool truncates(const SamplingOptions& options) {
   return options.top_k > 0 || options.top_p < 1 || options.min_p > 0 || options.typical_p < 1 ||
          options.top_n_sigma > 0 || options.xtc.probability > 0 || options.dynamic_temperature.range > 0 ||
@@ -112,7 +115,7 @@ bool Sampler::fits_device() const {
 
 std::optional<device::SampleDraw> Sampler::draw_after(const History& history) const {
   const float temperature = temperature_at(history.tokens.size() - history.prompt_tokens);
-  if (temperature == 0) return std::nullopt;
+  if (is_greedy(temperature)) return std::nullopt;
   device::SampleDraw draw{.truncates = truncates(options_),
                           .temperature = double(temperature),
                           .seed = options_.seed,
@@ -163,7 +166,7 @@ TokenId Sampler::choose_from(const LogitBlocks& logits, const Place& place) {
     survivors.transform([&](float z) { return curve(static_cast<float>(double(z) - total)); });
     return draw(survivors, 1, place).id;
   }
-  if (temperature == 0) return likeliest;
+  if (is_greedy(temperature)) return likeliest;
   if (!truncates(options_)) return draw(survivors, temperature, place).id;
   if (options_.hlg.enabled) {
     apply_hlg(survivors, options_.hlg, temperature);
@@ -213,7 +216,7 @@ void Sampler::run_step(SamplerStep step, Survivors& survivors, const Place& plac
       if (range > 0)
         now = dynamic_temperature(survivors, std::max(0.0F, temperature - range), temperature + range,
                                   options_.dynamic_temperature.exponent);
-      if (now <= 0) {
+      if (is_greedy(now)) {
         survivors.keep_likeliest(1);
         now = 1;
       }

@@ -73,8 +73,8 @@ void CompletionFormat::add_prompt(const Answer& answer, std::size_t candidate, L
   if (options_.echo.empty()) return;
   const std::size_t prompt = candidate / options_.choices;
   const engine::PromptLogprobs& known = answer.prompt_logprobs().at(prompt);
-  for (std::size_t i = 0; i < known.first && i < options_.prompts[prompt].size(); ++i)
-    scores.add_unscored(options_.prompts[prompt][i]);
+  const std::size_t unscored = options_.prompts[prompt].size() - known.entries.size();
+  for (std::size_t i = 0; i < unscored; ++i) scores.add_unscored(options_.prompts[prompt][i]);
   for (const engine::LogprobEntry& entry : known.entries) scores.add(entry);
 }
 

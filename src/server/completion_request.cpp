@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "server/problem.h"
 
 namespace lanner::server {
@@ -80,7 +82,8 @@ CompletionRequest read_completion_request(const Json& body, const RequestRules& 
   read_best_of(fields, completion);
   completion.echo = fields.flag("echo");
   completion.prompt_logprobs = request.prompt_logprobs.has_value();
-  if (completion.echo && request.top_logprobs) request.prompt_logprobs = request.top_logprobs;
+  if (completion.echo && request.top_logprobs)
+    request.prompt_logprobs = std::max(request.prompt_logprobs.value_or(0), *request.top_logprobs);
   completion.add_special_tokens = fields.boolean("add_special_tokens").value_or(true);
   if (fields.string("suffix"))
     refuse_field("suffix", "unsupported_value", "suffix needs a model that fills in the middle");

@@ -101,6 +101,7 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
       return stream_;
   }
 
+  bool skip_empty_lines();
   void read_request();
   void got_header(error_code error);
   void read_body();

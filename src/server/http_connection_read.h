@@ -43,8 +43,22 @@ inline std::string origin_form(std::string_view target) {
   return std::string(target);
 }
 
+/// Empty lines ahead of a request, which some clients send behind a body: RFC 9112, section 2.2.
+template <typename Stream>
+bool HttpConnection<Stream>::skip_empty_lines() {
+  constexpr std::string_view kEmpty = "\r\n";
+  const std::size_t before = buffer_.size();
+  const auto begins = [&] {
+    const auto data = buffer_.cdata();
+    return std::string_view(static_cast<const char*>(data.data()), data.size()).starts_with(kEmpty);
+  };
+  while (begins()) buffer_.consume(kEmpty.size());
+  return buffer_.size() < before;
+}
+
 template <typename Stream>
 void HttpConnection<Stream>::read_request() {
+  skip_empty_lines();
   is_reading_ = true;
   is_late_ = false;
   parser_.emplace();
@@ -60,6 +74,7 @@ template <typename Stream>
 void HttpConnection<Stream>::got_header(error_code error) {
   began_ = std::chrono::steady_clock::now();
   if (is_ending_) return;
+  if (error == http::error::bad_method && skip_empty_lines()) return read_request();
   take_header();
   if (error) return refuse_unreadable(error);
   if (const char* fault = framing_fault(parser_->get())) return refuse(400, fault);
@@ -179,18 +194,15 @@ void HttpConnection<Stream>::watch_client() {
                           });
 }
 
-/// The same while the buffer keeps what a client sent ahead: nothing more is read into it, so only the next
-/// byte is looked at, once. Requests in the buffer are still answered.
+/// The same while the buffer keeps what a client sent ahead. Nothing more is read into it, so whatever comes
+/// next may be a client's farewell. Requests in the buffer are still answered.
 template <typename Stream>
 void HttpConnection<Stream>::watch_behind_buffer() {
   if (std::exchange(is_peeking_, true)) return;
   socket().async_wait(Tcp::socket::wait_read, [self = this->shared_from_this()](error_code error) {
     self->is_peeking_ = false;
     if (error || self->closed_ || self->is_watching_ || !self->in_exchange_) return;
-    std::byte next{};
-    self->socket().receive(asio::buffer(&next, 1), Tcp::socket::message_peek, error);
-    if (error == asio::error::eof) return self->look_for_reset();
-    if (error && error != asio::error::would_block) self->close();
+    self->look_for_reset();
   });
 }
 
@@ -201,7 +213,7 @@ void HttpConnection<Stream>::client_spoke(error_code error, std::size_t bytes) {
   if (error == asio::error::eof && !sent_all_) return in_exchange_ ? client_ended() : end_idle();
   if (error) return close();
   buffer_.commit(bytes);
-  if (in_exchange_) return;
+  if (in_exchange_) return watch_client();
   if (keep_open_ && !is_ending_)
     read_request();
   else

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "server/logprob_json.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "text/unicode.h"
@@ -40,7 +41,7 @@ Json logprob_entries_json(std::span<const engine::LogprobEntry> entries, const t
 }
 
 Json prompt_logprobs_json(const engine::PromptLogprobs& scores, const text::Tokenizer& tokenizer) {
-  Json list(scores.first, nullptr);
+  Json list(std::max<std::size_t>(scores.first, 1), nullptr);
   for (const engine::LogprobEntry& entry : scores.entries)
     list.push_back(logprob_entry_json(entry, tokenizer));
   return list;

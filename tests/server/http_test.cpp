@@ -381,6 +381,44 @@ TEST_CASE("one event larger than a stream's buffer reaches a client that reads")
   CHECK(server.metric("lanner:slow_clients_dropped_total") == 0);
 }
 
+TEST_CASE("empty lines between requests are passed over, whenever they come") {
+  TestServer server("tale-gemma4");
+  Socket socket(server.port());
+  const std::string request = post_text("/tokenize", R"({"prompt":"a"})");
+  socket.send(request + "\r\n");
+  CHECK(socket.reply().status == 200);
+  socket.send(request);
+  CHECK(socket.reply().status == 200);
+  socket.send("\r\n");
+  socket.send("\r\n" + request + "\r\n" + request);
+  CHECK(socket.reply().status == 200);
+  CHECK(socket.reply().status == 200);
+}
+
+TEST_CASE("options at the ends of their ranges are no fault of the server") {
+  TestServer server("tale-gemma4");
+  for (const Json& options :
+       {Json{{"frequency_penalty", 3.4e38}, {"repetition_penalty", 1.2e-38}, {"temperature", 0}},
+        Json{{"frequency_penalty", -3.4e38}, {"dry_multiplier", 1e30}, {"dry_base", 1e30}},
+        Json{{"temperature", 1e-39}, {"mirostat", 2}},
+        Json{{"dynatemp_range", 1}, {"dynatemp_exponent", 15}, {"temperature", 1}}}) {
+    Json body = {{"prompt", "the the the the the the the the the"}, {"max_tokens", 60}, {"seed", 1}};
+    body.update(options);
+    CAPTURE(body.dump());
+    CHECK(http_post(server.port(), "/v1/completions", body).status == 200);
+  }
+}
+
+TEST_CASE("a prompt of one token is echoed with its log-probabilities' place") {
+  TestServer server("tale-gemma4");
+  const Json body = {
+      {"prompt", {5}}, {"max_tokens", 2}, {"echo", true}, {"logprobs", 1}, {"prompt_logprobs", 1}};
+  const Json choice = http_post(server.port(), "/v1/completions", body).json()["choices"][0];
+  CHECK(choice["logprobs"]["tokens"].size() == 3);
+  CHECK(choice["logprobs"]["token_logprobs"][0].is_null());
+  CHECK(choice["prompt_logprobs"] == Json::array({nullptr}));
+}
+
 TEST_CASE("a client that leaves is noticed although it had sent more than its request") {
   TestServer server("tale-gemma4");
   Json body = long_story(false);
@@ -389,6 +427,7 @@ TEST_CASE("a client that leaves is noticed although it had sent more than its re
     Socket socket(server.port());
     socket.send(post_text("/v1/chat/completions", body.dump()) + more);
     REQUIRE(eventually([&] { return running(server) == 1; }));
+    socket.send("\r\n");
     socket.close();
     CHECK(eventually([&] { return running(server) == 0; }, std::chrono::seconds(2)));
   }

@@ -18,13 +18,21 @@ struct LogitEdit {
   std::int32_t banned = 0;  ///< not 0: never chosen
 };
 
+/// Edits go no further: beyond the largest float one of them could undo another's infinity.
+constexpr float held_logit(float logit) {
+  constexpr float kMost = 1e30F;
+  return logit > kMost ? kMost : logit < -kMost ? -kMost : logit;
+}
+
+/// -infinity stays, as does a bias of -infinity.
 constexpr float edited_logit(const LogitEdit& edit, float logit) {
-  if (edit.banned != 0) return -std::numeric_limits<float>::infinity();
-  logit += edit.bias;
-  logit = logit < 0 ? logit * edit.repetition : logit / edit.repetition;
-  logit -= edit.presence;
-  logit -= edit.frequency;
-  return logit - edit.dry;
+  constexpr float kNever = -std::numeric_limits<float>::infinity();
+  if (edit.banned != 0 || logit == kNever || edit.bias == kNever) return kNever;
+  logit = held_logit(logit + edit.bias);
+  logit = held_logit(logit < 0 ? logit * edit.repetition : logit / edit.repetition);
+  logit = held_logit(logit - edit.presence);
+  logit = held_logit(logit - edit.frequency);
+  return held_logit(logit - edit.dry);
 }
 
 }  // namespace lanner::kernels
