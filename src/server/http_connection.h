@@ -154,12 +154,13 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
   std::size_t body_bytes_ = 0;
   bool in_exchange_ = false;  ///< between a request and the end of its response
   bool head_sent_ = false, chunked_ = false, keep_open_ = false;
-  bool complete_ = false;     ///< nothing comes after what is pending
-  bool is_guarding_ = false;  ///< the watchdog runs
-  bool is_reading_ = false;   ///< a request, to its end
-  bool is_late_ = false;      ///< the request's time was used up before its end
-  bool is_ending_ = false;    ///< no request comes any more
-  bool sent_all_ = false;     ///< the client was told that no byte comes any more
+  bool complete_ = false;      ///< nothing comes after what is pending
+  bool is_guarding_ = false;   ///< the watchdog runs
+  bool is_reading_ = false;    ///< a request, to its end
+  bool is_late_ = false;       ///< the request's time was used up before its end
+  bool is_ending_ = false;     ///< no request comes any more
+  bool sent_all_ = false;      ///< the client was told that no byte comes any more
+  bool awaits_reset_ = false;  ///< for as long as the connection lasts
   bool is_writing_ = false, is_watching_ = false, is_peeking_ = false, closed_ = false, dropped_ = false;
 };
 

@@ -230,9 +230,10 @@ void HttpConnection<Stream>::client_ended() {
 
 template <typename Stream>
 void HttpConnection<Stream>::look_for_reset() {
-  socket().async_wait(Tcp::socket::wait_error, [self = this->shared_from_this()](error_code error) {
-    if (!error) self->close();
-  });
+  if (!std::exchange(awaits_reset_, true))
+    socket().async_wait(Tcp::socket::wait_error, [self = this->shared_from_this()](error_code error) {
+      if (!error) self->close();
+    });
   probe_client();
 }
 
