@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -43,17 +44,15 @@ inline std::string origin_form(std::string_view target) {
   return std::string(target);
 }
 
-/// Empty lines ahead of a request, which some clients send behind a body: RFC 9112, section 2.2.
+/// Empty lines ahead of a request, which some clients send behind a body, maybe in parts: RFC 9112,
+/// section 2.2.
 template <typename Stream>
 bool HttpConnection<Stream>::skip_empty_lines() {
-  constexpr std::string_view kEmpty = "\r\n";
-  const std::size_t before = buffer_.size();
-  const auto begins = [&] {
-    const auto data = buffer_.cdata();
-    return std::string_view(static_cast<const char*>(data.data()), data.size()).starts_with(kEmpty);
-  };
-  while (begins()) buffer_.consume(kEmpty.size());
-  return buffer_.size() < before;
+  const auto data = buffer_.cdata();
+  const std::string_view bytes(static_cast<const char*>(data.data()), data.size());
+  const std::size_t empty = std::min(bytes.find_first_not_of("\r\n"), bytes.size());
+  buffer_.consume(empty);
+  return empty > 0;
 }
 
 template <typename Stream>
