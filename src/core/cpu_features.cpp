@@ -10,12 +10,18 @@ namespace lanner {
 namespace {
 
 /// clang's __builtin_cpu_supports does not know "f16c".
-bool cpu_has_f16c() {
+bool ask_cpu_for_f16c() {
   unsigned int eax = 0;
   unsigned int ebx = 0;
   unsigned int ecx = 0;
   unsigned int edx = 0;
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
+/// Asked once: in a virtual machine the instruction takes some 20 us.
+bool cpu_has_f16c() {
+  static const bool has = ask_cpu_for_f16c();
+  return has;
 }
 
 }  // namespace
