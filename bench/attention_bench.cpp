@@ -57,6 +57,14 @@ void attention(benchmark::State& state, AttentionFn* kernel) {
     bench->Args({1, 512})->Args({1, 8192})->Args({8, 512})->Args({64, 1024});
   for (auto* bench : {LANNER_BENCH_ISAS("attention_int16/bf16/rows/context", attention_int16, attention)})
     bench->Args({1, 512})->Args({1, 8192})->Args({8, 512})->Args({64, 1024});
+#if defined(__x86_64__)
+  if (lanner::cpu_supports_vnni())
+    add("attention_int16_vnni/bf16/rows/context", lanner::Isa::kAvx512, &attention_int16_vnni, attention)
+        ->Args({1, 512})
+        ->Args({1, 8192})
+        ->Args({8, 512})
+        ->Args({64, 1024});
+#endif
   return 0;
 }();
 

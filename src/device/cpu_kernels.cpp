@@ -46,6 +46,12 @@ LANNER_KERNEL_TABLE(Reference, reference);
 #if defined(__x86_64__)
 LANNER_KERNEL_TABLE(Avx2, avx2);
 LANNER_KERNEL_TABLE(Avx512, avx512);
+constexpr CpuKernels kAvx512Vnni = [] {
+  CpuKernels kernels = kAvx512;
+  kernels.attention_int16.whole = attention_int16_vnni;
+  kernels.attention_int16.segment = attention_int16_segment_vnni;
+  return kernels;
+}();
 #elif defined(__aarch64__)
 LANNER_KERNEL_TABLE(Neon, neon);
 #endif
@@ -63,7 +69,7 @@ const CpuKernels& cpu_kernels(Isa isa) {
     case Isa::kAvx2:
       return kAvx2;
     case Isa::kAvx512:
-      return kAvx512;
+      return cpu_supports_vnni() ? kAvx512Vnni : kAvx512;
 #elif defined(__aarch64__)
     case Isa::kNeon:
       return kNeon;

@@ -22,6 +22,31 @@ std::vector<float> run(const AttentionProblem& problem, AttentionFn* attention, 
   return problem.run(attention, tile, heads, attention_int16_scratch_floats);
 }
 
+/// The versions that this machine can run; with VNNI one more.
+std::vector<Variant<AttentionFn>> versions() {
+  auto all = LANNER_VARIANTS(AttentionFn, attention_int16);
+#if defined(__x86_64__)
+  if (cpu_supports(Isa::kAvx512) && cpu_supports_vnni()) all.push_back({Isa::kAvx512, &attention_int16_vnni});
+#endif
+  return all;
+}
+
+/// How each of versions() computes segments apart and adds them.
+struct Parts {
+  AttentionFn* segment;
+  AttentionFn* merge;
+};
+std::vector<Parts> parts() {
+  const auto segments = LANNER_VARIANTS(AttentionFn, attention_int16_segment);
+  const auto merges = LANNER_VARIANTS(AttentionFn, attention_merge);
+  std::vector<Parts> all;
+  for (std::size_t i = 0; i < segments.size(); ++i) all.push_back({segments[i].run, merges[i].run});
+#if defined(__x86_64__)
+  all.push_back({&attention_int16_segment_vnni, &attention_merge_avx512});
+#endif
+  return all;
+}
+
 struct Case {
   AttentionShape shape;
   std::int32_t first;
@@ -42,7 +67,7 @@ TEST_CASE(
       if (each.rows > 30 && type != KvType::kBF16) continue;  // the reference is slow
       const AttentionProblem problem = causal(each.shape, type, 0, each.first, each.rows, each.window);
       const auto want = run(problem, attention_int16_reference, problem.rows(), each.shape.q_heads);
-      for (const auto& variant : LANNER_VARIANTS(AttentionFn, attention_int16)) {
+      for (const auto& variant : versions()) {
         CAPTURE(variant.name());
         CAPTURE(each.shape.head_dim);
         CAPTURE(each.first);
@@ -60,7 +85,7 @@ TEST_CASE("attention_int16: loses little against attention in float") {
   for (const Case& each : kCases) {
     const AttentionProblem problem = causal(each.shape, KvType::kBF16, 0, each.first, each.rows, each.window);
     const auto want = problem.run(attention_reference, problem.rows(), each.shape.q_heads);
-    for (const auto& variant : LANNER_VARIANTS(AttentionFn, attention_int16)) {
+    for (const auto& variant : versions()) {
       CAPTURE(variant.name());
       CAPTURE(each.shape.head_dim);
       const auto got = run(problem, variant.run, problem.rows(), each.shape.q_heads);
@@ -83,7 +108,7 @@ TEST_CASE(
         if (shape.q_heads > 8 && type != KvType::kBF16) continue;  // many, and the same for every type
         const AttentionProblem problem = causal(shape, type, 1, 120, 35, window);
         std::vector<float> first;
-        for (const auto& variant : LANNER_VARIANTS(AttentionFn, attention_int16)) {
+        for (const auto& variant : versions()) {
           if (variant.isa == Isa::kReference) continue;
           CAPTURE(variant.name());
           CAPTURE(shape.head_dim);
@@ -106,14 +131,12 @@ TEST_CASE("attention_int16: segments computed apart and added give the bits of o
     for (std::int32_t first : {511, 512, 1300})
       for (std::int32_t window : {kFull, 400}) {
         const AttentionProblem problem = causal({6, 2, 72}, type, 0, first, 3, window);
-        const auto variants = LANNER_VARIANTS(AttentionFn, attention_int16);
-        const auto segments = LANNER_VARIANTS(AttentionFn, attention_int16_segment);
-        const auto merges = LANNER_VARIANTS(AttentionFn, attention_merge);
-        for (std::size_t i = 0; i < variants.size(); ++i) {
-          CAPTURE(variants[i].name());
+        for (std::size_t i = 0; i < versions().size(); ++i) {
+          CAPTURE(versions()[i].name());
           CAPTURE(first);
-          CHECK(same_bits(problem.run_split(segments[i].run, merges[i].run, attention_int16_scratch_floats),
-                          run(problem, variants[i].run, 3, 6)));
+          CHECK(same_bits(
+              problem.run_split(parts()[i].segment, parts()[i].merge, attention_int16_scratch_floats),
+              run(problem, versions()[i].run, 3, 6)));
         }
       }
 }
@@ -132,7 +155,7 @@ TEST_CASE("attention_int16: codes fill 32 bits and no more, and rows of zeros st
     const std::vector<float> q(dim, 1e-3F);
     const std::int32_t begin[] = {0};
     const std::int32_t end[] = {kKvBlock};
-    for (const auto& variant : LANNER_VARIANTS(AttentionFn, attention_int16)) {
+    for (const auto& variant : versions()) {
       CAPTURE(variant.name());
       std::vector<float> out(dim);
       std::vector<float> scratch(attention_int16_scratch_floats(KvType::kF32, dim));

@@ -17,9 +17,11 @@ namespace lanner::kernels {
 /// is; segments are merged by attention_merge. The bits of AVX2, AVX-512 and NEON are the same. Elements lose
 /// at most 2^-11 of their row's largest (heads of 256), a quarter of what bfloat16 takes from large ones.
 /// Reference: the same integers, floats in double.
-AttentionFn attention_int16_reference, attention_int16_avx2, attention_int16_avx512, attention_int16_neon;
+/// attention_int16_vnni is AVX-512 with VNNI.
+AttentionFn attention_int16_reference, attention_int16_avx2, attention_int16_avx512, attention_int16_vnni,
+    attention_int16_neon;
 AttentionFn attention_int16_segment_reference, attention_int16_segment_avx2, attention_int16_segment_avx512,
-    attention_int16_segment_neon;
+    attention_int16_segment_vnni, attention_int16_segment_neon;
 
 /// (row, query head) pairs of one kv head that share a pass; a pass rounds every key and value once.
 inline constexpr std::size_t kInt16PassQueries = 128;

@@ -13,30 +13,54 @@ namespace {
 
 /// Sums that a tile keeps in registers: rows of one operand times two vectors of the other.
 inline constexpr std::size_t kTileRows = kLanes == 8 ? 5 : 8;
-/// Queries of two vectors, whose words lie together for all pairs of elements.
-inline constexpr std::size_t kQueryPanel = 2 * kLanes;
-
 inline constexpr std::size_t kScoreStride = Int16Sizes::kScoreStride;
 
-/// scores[place * kScoreStride + v] = sum of products of the rows of keys with each of Vectors vectors of
-/// queries [row_words][kQueryPanel].
+/// Words that are multiplied by vectors of panels: word t of row a is first[a * row + t * step].
+struct TileRows {
+  const std::int32_t* first;
+  std::size_t row;
+  std::size_t step;
+};
+
+/// sums[a][v] = sum over the words [begin, end), at least one, of products of row a with vector v of a panel.
+/// A tile is a function of its own, and keeps its sums where they are: else GCC 12 moves them at each turn,
+/// some of them to memory and back.
 template <std::size_t Rows, std::size_t Vectors>
-inline void score_tile(std::int32_t* scores, const std::int32_t* keys, const std::int32_t* queries,
-                       std::size_t row_words) {
-  Words sums[Rows][Vectors];
-  for (auto& row : sums)
-    for (Words& sum : row) sum = no_words();
-      // GCC 12 moves every sum to another register at the end of each turn: few turns, then.
-#pragma GCC unroll 4
-  for (std::size_t i = 0; i < row_words; ++i) {
-    Words q[Vectors];
-    for (std::size_t v = 0; v < Vectors; ++v) q[v] = load_words(queries + i * kQueryPanel + v * kLanes);
-    for (std::size_t a = 0; a < Rows; ++a) {
-      const Words k = splat_word(keys + a * row_words + i);
-      for (std::size_t v = 0; v < Vectors; ++v) sums[a][v] = add_products(sums[a][v], k, q[v]);
-    }
-  }
+[[gnu::always_inline]] inline void multiply_tile(Words (&sums)[Rows][Vectors], const TileRows& rows,
+                                                 const std::int32_t* panel, std::size_t begin,
+                                                 std::size_t end) {
+#pragma GCC unroll 8
   for (std::size_t a = 0; a < Rows; ++a)
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < Vectors; ++v) sums[a][v] = no_words();
+  std::size_t t = begin;
+  do {
+    Words columns[Vectors];
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < Vectors; ++v) columns[v] = load_words(panel + t * kPanel + v * kLanes);
+#pragma GCC unroll 8
+    for (std::size_t a = 0; a < Rows; ++a) {
+      const Words row = splat_word(rows.first + a * rows.row + t * rows.step);
+#pragma GCC unroll 2
+      for (std::size_t v = 0; v < Vectors; ++v) sums[a][v] = add_products(sums[a][v], row, columns[v]);
+    }
+#pragma GCC unroll 8
+    for (std::size_t a = 0; a < Rows; ++a)
+#pragma GCC unroll 2
+      for (std::size_t v = 0; v < Vectors; ++v) keep_in_register(sums[a][v]);
+  } while (++t < end);
+}
+
+/// scores[place * kScoreStride + v] = sum of products of the rows of keys with each of Vectors vectors of
+/// queries [row_words][kPanel].
+template <std::size_t Rows, std::size_t Vectors>
+[[gnu::noinline]] void score_tile(std::int32_t* scores, const std::int32_t* keys, const std::int32_t* queries,
+                                  std::size_t row_words) {
+  Words sums[Rows][Vectors];
+  multiply_tile(sums, {keys, row_words, 1}, queries, 0, row_words);
+#pragma GCC unroll 8
+  for (std::size_t a = 0; a < Rows; ++a)
+#pragma GCC unroll 2
     for (std::size_t v = 0; v < Vectors; ++v) store_words(scores + a * kScoreStride + v * kLanes, sums[a][v]);
 }
 
@@ -51,26 +75,53 @@ inline void score_rows(std::int32_t* scores, const std::int32_t* keys, std::size
 /// Queries up to which scores are sums over the lanes: with more, vectors of queries have fewer idle lanes.
 inline constexpr std::size_t kFewQueries = kLanes / 2;
 
-/// scores[v] = sum of products of a row of keys with each of up to 4 rows of queries.
-template <std::size_t Queries>
-inline void dot_words(std::int32_t* scores, const std::int32_t* key, const std::int32_t* queries,
-                      std::size_t row_words) {
-  Words sums[4] = {no_words(), no_words(), no_words(), no_words()};
-#pragma GCC unroll 4
-  for (std::size_t i = 0; i < row_words; i += kLanes) {
-    const Words k = load_words(key + i);
-    for (std::size_t v = 0; v < Queries; ++v)
-      sums[v] = add_products(sums[v], k, load_words(queries + v * row_words + i));
+/// Rows of keys, and for each the shift that makes it codes.
+template <typename T>
+struct KeyRows {
+  const T* elements;  ///< [places, head_dim]
+  const float* shifts;
+  std::size_t begin;  ///< places
+  std::size_t end;
+  std::size_t head_dim;
+};
+
+/// scores[place * kScoreStride + v] = sum of products of a row of keys with each row of queries.
+template <std::size_t Queries, typename T>
+[[gnu::noinline]] void dot_keys(std::int32_t* scores, const KeyRows<T>& keys, const std::int32_t* queries,
+                                std::size_t row_words) {
+  constexpr std::size_t kStored = (Queries + 3) / 4 * 4;
+  const std::size_t whole = keys.head_dim - keys.head_dim % kPanel;
+  for (std::size_t place = keys.begin; place < keys.end; ++place) {
+    const T* key = keys.elements + place * keys.head_dim;
+    const Vec shift = splat(keys.shifts[place]);
+    Words sums[kStored];
+#pragma GCC unroll 8
+    for (std::size_t v = 0; v < kStored; ++v) sums[v] = no_words();
+    const auto add = [&](const T* from, std::size_t word) {
+      const Words k = round_pairs(from, shift);
+#pragma GCC unroll 8
+      for (std::size_t v = 0; v < Queries; ++v)
+        sums[v] = add_products(sums[v], k, load_words(queries + v * row_words + word));
+    };
+    for (std::size_t i = 0; i < whole; i += kPanel) add(key + i, i / 2);
+    if (whole != keys.head_dim) {
+      T rest[kPanel] = {};
+      for (std::size_t i = whole; i < keys.head_dim; ++i) rest[i - whole] = key[i];
+      add(rest, whole / 2);
+    }
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < kStored; v += 4) store_word_sums(scores + place * kScoreStride + v, sums + v);
   }
-  store_word_sums(scores, sums);
 }
 
-template <std::size_t Queries = 4>
-inline void dot_queries(std::int32_t* scores, const std::int32_t* key, const std::int32_t* queries,
-                        std::size_t count, std::size_t row_words) {
-  for (; count >= Queries; count -= Queries, scores += Queries, queries += Queries * row_words)
-    dot_words<Queries>(scores, key, queries, row_words);
-  if constexpr (Queries > 1) dot_queries<Queries - 1>(scores, key, queries, count, row_words);
+/// dot_keys for up to Queries rows of queries.
+template <std::size_t Queries = kFewQueries, typename T>
+inline void dot_few(std::int32_t* scores, const KeyRows<T>& keys, const std::int32_t* queries,
+                    std::size_t count, std::size_t row_words) {
+  if (count == Queries)
+    dot_keys<Queries>(scores, keys, queries, row_words);
+  else if constexpr (Queries > 1)
+    dot_few<Queries - 1>(scores, keys, queries, count, row_words);
 }
 
 /// Columns of values whose words take 8 KB.
@@ -85,29 +136,24 @@ struct BlockFactors {
 };
 
 /// sums[query] = sums[query] * correction + worth * (codes of weights · codes of values) for Rows queries and
-/// Vectors vectors of columns; weights [pairs][kScoreStride], values [pairs][kValuePanel].
+/// Vectors vectors of columns; weights [pairs][kScoreStride], values [pairs][kPanel].
 template <std::size_t Rows, std::size_t Vectors, typename Lanes>
-inline void value_tile(float* const* sums, std::size_t column, const BlockFactors& factors,
-                       const std::int32_t* weights, const std::int32_t* values, Lanes lanes) {
-  Words products[Rows][Vectors];
-  for (auto& row : products)
-    for (Words& product : row) product = no_words();
+[[gnu::noinline]] void value_tile(float* const* sums, std::size_t column, const BlockFactors& factors,
+                                  const std::int32_t* weights, const std::int32_t* values, Lanes lanes) {
   for (std::size_t a = 0; a < Rows; ++a) __builtin_prefetch(sums[a] + column, 1);
-#pragma GCC unroll 4
-  for (std::size_t t = factors.pair_begin; t < factors.pair_end; ++t) {
-    Words v[Vectors];
-    for (std::size_t i = 0; i < Vectors; ++i) v[i] = load_words(values + t * kValuePanel + i * kLanes);
-    for (std::size_t a = 0; a < Rows; ++a) {
-      const Words w = splat_word(weights + t * kScoreStride + a);
-      for (std::size_t i = 0; i < Vectors; ++i) products[a][i] = add_products(products[a][i], w, v[i]);
+  Words products[Rows][Vectors];
+  multiply_tile(products, {weights, 1, kScoreStride}, values, factors.pair_begin, factors.pair_end);
+#pragma GCC unroll 8
+  for (std::size_t a = 0; a < Rows; ++a) {
+    float* const to = sums[a] + column;
+    const Vec correction = splat(factors.correction[a]);
+    const Vec worth = splat(factors.worth[a]);
+#pragma GCC unroll 2
+    for (std::size_t i = 0; i < Vectors; ++i) {
+      const Vec before = lanes.load(to + i * kLanes) * correction;
+      lanes.store(to + i * kLanes, fma(to_float(products[a][i]), worth, before));
     }
   }
-  for (std::size_t a = 0; a < Rows; ++a)
-    for (std::size_t i = 0; i < Vectors; ++i) {
-      float* to = sums[a] + column + i * kLanes;
-      const Vec before = lanes.load(to) * splat(factors.correction[a]);
-      lanes.store(to, fma(to_float(products[a][i]), splat(factors.worth[a]), before));
-    }
 }
 
 /// value_tile for up to Rows queries.
@@ -127,6 +173,16 @@ struct BlockPlaces {
   std::size_t high = 0;
   bool partly = false;
 };
+
+/// The positions that every query of a pass attends.
+inline KeyRange shared_range(const AttentionPass& pass) {
+  KeyRange range = {0, static_cast<std::size_t>(-1)};
+  for (std::size_t i = 0; i < pass.count; ++i) {
+    range.begin = larger(range.begin, pass.begin[i]);
+    range.end = smaller(range.end, pass.end[i]);
+  }
+  return range;
+}
 
 /// Blocks in integers: a pass rounds its queries once, and the keys and values of each block once.
 template <typename Rows>
@@ -163,36 +219,42 @@ class Int16Block {
   void operator()(AttentionPass& pass, const HeadBlock& block) const {
     const BlockPlaces places = find_places(pass, block.begin);
     if (places.low >= places.high) return;
+    float shifts[kKvBlock];
     const auto* keys = rows_(block.keys, places.low, places.high, widened_);
     for (std::size_t place = places.low; place < places.high; ++place) {
       read_ahead(block.values, place);
-      std::int32_t* words = few_ ? query_words_ : keys_ + place * row_words_;
-      key_scales_[place] = round_row(words, keys + place * pass.head_dim, pass.head_dim, score_code_);
-      if (few_) dot_queries(scores_ + place * kScoreStride, words, queries_, pass.count, row_words_);
+      key_scales_[place] = largest_magnitude(keys + place * pass.head_dim, pass.head_dim);
     }
-    if (!few_) multiply_keys(pass.count, places);
+    row_scales(key_scales_ + places.low, shifts + places.low, places.high - places.low, score_code_);
+    multiply_keys(pass, keys, shifts, places);
 
     const auto* values = rows_(block.values, places.low, places.high, widened_);
-    for (std::size_t pair = places.low / 2; pair < (places.high + 1) / 2; ++pair) {
-      if (block.next_keys != nullptr) {
-        read_ahead(block.next_keys, 2 * pair);
-        read_ahead(block.next_keys, 2 * pair + 1);
-      }
-      round_values(values, pair, places, pass.head_dim);
+    for (std::size_t place = places.low; place < places.high; ++place) {
+      if (block.next_keys != nullptr) read_ahead(block.next_keys, place);
+      value_scales_[place] = largest_magnitude(values + place * pass.head_dim, pass.head_dim);
     }
+    row_scales(value_scales_ + places.low, shifts + places.low, places.high - places.low,
+               static_cast<float>(kInt16WeightCode));
+    for (std::size_t pair = places.low / 2; pair < (places.high + 1) / 2; ++pair)
+      round_values(values, pair, places, shifts, pass.head_dim);
     for (std::size_t query = 0; query < pass.count; query += kLanes) weigh(pass, query, places);
     add_values(pass, places);
   }
 
  private:
   /// Few queries lie row by row, more in panels of vectors of queries.
-  void round_queries(const AttentionPass& pass) const {
+  void round_queries(const AttentionPass& pass) {
     for (std::size_t query = 0; query < pass.count; ++query) {
       std::int32_t* row = few_ ? queries_ + query * row_words_ : query_words_;
-      query_scales_[query] = round_row(row, pass.q[query], pass.head_dim, score_code_) * pass.scale;
-      std::int32_t* panel = queries_ + query / kQueryPanel * row_words_ * kQueryPanel + query % kQueryPanel;
-      for (std::size_t i = 0; i < row_words_ && !few_; ++i) panel[i * kQueryPanel] = row[i];
+      float scale = largest_magnitude(pass.q[query], pass.head_dim);
+      float shift = 0;
+      row_scales(&scale, &shift, 1, score_code_);
+      round_row(row, pass.q[query], pass.head_dim, shift);
+      query_scales_[query] = scale * pass.scale;
+      std::int32_t* panel = queries_ + query / kPanel * row_words_ * kPanel + query % kPanel;
+      for (std::size_t i = 0; i < row_words_ && !few_; ++i) panel[i * kPanel] = row[i];
     }
+    if (pass.count % kLanes == 0) whole_ = shared_range(pass);
     // Lanes beyond the last query attend nothing.
     for (std::size_t query = pass.count; query < padded(pass.count); ++query) {
       query_scales_[query] = 0;
@@ -207,6 +269,8 @@ class Int16Block {
   static std::size_t padded(std::size_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
 
   BlockPlaces find_places(const AttentionPass& pass, std::size_t block_begin) const {
+    if (block_begin >= whole_.begin && block_begin + kKvBlock <= whole_.end)
+      return {.low = 0, .high = kKvBlock};
     BlockPlaces places{.partly = padded(pass.count) != pass.count};
     for (std::size_t i = 0; i < pass.count; ++i) {
       const std::size_t begin = smaller(larger(pass.begin[i], block_begin) - block_begin, kKvBlock);
@@ -221,21 +285,21 @@ class Int16Block {
     return places;
   }
 
-  void multiply_keys(std::size_t queries, const BlockPlaces& places) const {
-    const std::int32_t* keys = keys_ + places.low * row_words_;
-    if (queries <= kFewQueries) {
-      for (std::size_t place = places.low; place < places.high; ++place)
-        dot_queries(scores_ + place * kScoreStride, keys_ + place * row_words_, queries_, queries,
-                    row_words_);
-      return;
-    }
-    for (std::size_t query = 0; query < queries; query += kQueryPanel) {
+  template <typename T>
+  void multiply_keys(const AttentionPass& pass, const T* keys, const float* shifts,
+                     const BlockPlaces& places) const {
+    const KeyRows<T> rows = {keys, shifts, places.low, places.high, pass.head_dim};
+    if (few_) return dot_few(scores_, rows, queries_, pass.count, row_words_);
+    for (std::size_t place = places.low; place < places.high; ++place)
+      round_row(keys_ + place * row_words_, keys + place * pass.head_dim, pass.head_dim, shifts[place]);
+    const std::int32_t* words = keys_ + places.low * row_words_;
+    for (std::size_t query = 0; query < pass.count; query += kPanel) {
       const std::int32_t* panel = queries_ + query * row_words_;
       std::int32_t* scores = scores_ + places.low * kScoreStride + query;
-      if (queries - query > kLanes)
-        score_rows<2>(scores, keys, places.high - places.low, panel, row_words_);
+      if (pass.count - query > kLanes)
+        score_rows<2>(scores, words, places.high - places.low, panel, row_words_);
       else
-        score_rows<1>(scores, keys, places.high - places.low, panel, row_words_);
+        score_rows<1>(scores, words, places.high - places.low, panel, row_words_);
     }
   }
 
@@ -246,21 +310,15 @@ class Int16Block {
     for (std::size_t i = 0; i < place_bytes_; i += kLine) __builtin_prefetch(from + i);
   }
 
-  /// A pair of places becomes words; a place that no query attends becomes zeros.
+  /// A pair of places becomes words; of a place that no query attends, those of another one: its weights are
+  /// 0.
   template <typename T>
-  void round_values(const T* values, std::size_t pair, const BlockPlaces& places,
+  void round_values(const T* values, std::size_t pair, const BlockPlaces& places, const float* shifts,
                     std::size_t head_dim) const {
-    RowScale scales[2];
-    for (std::size_t side = 0; side < 2; ++side) {
-      const std::size_t place = 2 * pair + side;
-      if (place >= places.low && place < places.high)
-        scales[side] = row_scale(values + place * head_dim, head_dim, static_cast<float>(kInt16WeightCode));
-      value_scales_[place] = scales[side].scale;
-    }
     const std::size_t first = larger(2 * pair, places.low);
     const std::size_t second = smaller(2 * pair + 1, places.high - 1);
-    join_rows(values_ + pair * kValuePanel, values + first * head_dim, values + second * head_dim, scales[0],
-              scales[1], head_dim);
+    join_rows(values_ + pair * kPanel, values + first * head_dim, values + second * head_dim, shifts[first],
+              shifts[second], head_dim);
   }
 
   /// Turns the scores of kLanes queries into pairs of codes of weights times the values' scales.
@@ -307,14 +365,13 @@ class Int16Block {
 
   /// In place: the words of a pair lie where no later pair reads.
   void round_shares(std::size_t query, const BlockPlaces& places, Vec inverse) const {
-    const float* shares = reinterpret_cast<const float*>(scores_) + query;
+    float* shares = reinterpret_cast<float*>(scores_) + query;
+    if (places.low % 2 > 0) store(shares + (places.low - 1) * kScoreStride, splat(0));
+    if (places.high % 2 > 0) store(shares + places.high * kScoreStride, splat(0));
     for (std::size_t pair = places.low / 2; pair < (places.high + 1) / 2; ++pair) {
-      Vec share[2] = {splat(0), splat(0)};
-      for (std::size_t side = 0; side < 2; ++side)
-        if (const std::size_t place = 2 * pair + side; place >= places.low && place < places.high)
-          share[side] = load(shares + place * kScoreStride);
+      const float* const from = shares + 2 * pair * kScoreStride;
       store_words(scores_ + query + pair * kScoreStride,
-                  join(rounded(share[0] * inverse), rounded(share[1] * inverse)));
+                  join(rounded(load(from) * inverse), rounded(load(from + kScoreStride) * inverse)));
     }
   }
 
@@ -327,7 +384,7 @@ class Int16Block {
         BlockFactors factors = all;
         factors.correction += query;
         factors.worth += query;
-        for (std::size_t c = column; c < smaller(column + kValueColumns, pass.head_dim); c += kValuePanel)
+        for (std::size_t c = column; c < smaller(column + kValueColumns, pass.head_dim); c += kPanel)
           add_panel(pass.sums + query, queries, factors, scores_ + query, c, pass.head_dim - c);
       }
   }
@@ -341,7 +398,7 @@ class Int16Block {
                                            lanes);
     };
     constexpr std::integral_constant<std::size_t, 1> kOne;
-    if (rest >= kValuePanel) return add(std::integral_constant<std::size_t, 2>{}, 0, WholeLanes{});
+    if (rest >= kPanel) return add(std::integral_constant<std::size_t, 2>{}, 0, WholeLanes{});
     if (rest >= kLanes) add(kOne, 0, WholeLanes{});
     if (rest % kLanes > 0) add(kOne, rest - rest % kLanes, FirstLanes{rest % kLanes});
   }
@@ -351,10 +408,11 @@ class Int16Block {
   bool few_;
   std::size_t row_words_;
   float score_code_;
-  std::int32_t* queries_;      ///< [panels][row_words][kQueryPanel]
+  KeyRange whole_ = {0, 0};    ///< positions where no score is masked
+  std::int32_t* queries_;      ///< [panels][row_words][kPanel]
   std::int32_t* scores_;       ///< [64][kScoreStride], then pairs of codes of weights in place
   std::int32_t* keys_;         ///< [64][row_words]
-  std::int32_t* values_;       ///< [panels][32][kValuePanel]
+  std::int32_t* values_;       ///< [panels][32][kPanel]
   std::int32_t* query_words_;  ///< [row_words], a row on its way
   float* query_scales_;        ///< of every query, as all below
   float* low_;                 ///< places [low, high) of the block are attended

@@ -29,24 +29,20 @@ inline float largest_magnitude(const std::uint16_t* row, std::size_t count) {
   return largest_of(most);
 }
 
-/// How a row becomes integers: the low bits of x + shift, which a float's rounding leaves there; one is worth
-/// `scale`.
-struct RowScale {
-  float shift = 0x1.8p23F;
-  float scale = 0;
-};
-
 /// 1 / the largest power of two that is not above x, which lies between 2^-125 and 2^126.
 inline float inverse_power_of_two(float x) {
   return __builtin_bit_cast(float, 0x7f000000U - (__builtin_bit_cast(std::uint32_t, x) & 0x7f800000U));
 }
 
-template <typename T>
-inline RowScale row_scale(const T* row, std::size_t count, float code) {
-  const float largest = largest_magnitude(row, count);
-  if (largest <= kSmallestRow) return {};
-  const float scale = inverse_power_of_two(code / largest);
-  return {0x1.8p23F * scale, scale};
+/// What `count` rows are divided by, in place of their largest magnitudes; and what is added to their
+/// elements so that a float's rounding leaves the codes in its low bits.
+inline void row_scales(float* scales, float* shifts, std::size_t count, float code) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool zeros = scales[i] <= kSmallestRow;
+    const float scale = inverse_power_of_two(code / scales[i]);
+    shifts[i] = 0x1.8p23F * (zeros ? 1 : scale);
+    scales[i] = zeros ? 0 : scale;
+  }
 }
 
 /// Pairs of codes of 2 * kLanes elements.
@@ -58,33 +54,37 @@ inline Words round_pairs(const T* from, Vec shift) {
 
 /// Pairs of codes of a row, words for the filled-up row.
 template <typename T>
-inline float round_row(std::int32_t* words, const T* row, std::size_t count, float code) {
-  const RowScale by = row_scale(row, count, code);
-  const Vec shift = splat(by.shift);
+inline void round_row(std::int32_t* words, const T* row, std::size_t count, float shift) {
   const std::size_t whole = count - count % (2 * kLanes);
-  for (std::size_t i = 0; i < whole; i += 2 * kLanes) store_words(words + i / 2, round_pairs(row + i, shift));
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < whole; i += 2 * kLanes)
+    store_words(words + i / 2, round_pairs(row + i, splat(shift)));
   for (std::size_t i = whole; i < Int16Sizes(count).columns; i += 2 * kLanes) {
     T rest[2 * kLanes] = {};
     for (std::size_t j = i; j < count; ++j) rest[j - i] = row[j];
-    store_words(words + i / 2, round_pairs(rest, shift));
+    store_words(words + i / 2, round_pairs(rest, splat(shift)));
   }
-  return by.scale;
 }
 
-/// Columns of values that are computed together; their words lie together for all pairs of positions.
-inline constexpr std::size_t kValuePanel = 2 * kLanes;
+/// Queries, or columns of values, of two vectors: their words lie together for all pairs of elements, or of
+/// positions.
+inline constexpr std::size_t kPanel = 2 * kLanes;
 
-/// Pairs of codes of two rows, one after another in each panel of [panels][32 pairs][kValuePanel], at words.
+/// Pairs of codes of two rows, one after another in each panel of [panels][32 pairs][kPanel], at words.
 template <typename T>
-inline void join_rows(std::int32_t* words, const T* first, const T* second, const RowScale& by,
-                      const RowScale& second_by, std::size_t count) {
-  const Vec shift = splat(by.shift);
-  const Vec second_shift = splat(second_by.shift);
-  const auto join_vectors = [&](std::size_t i, auto lanes) {
-    store_words(words + i / kValuePanel * (kKvBlock / 2 * kValuePanel) + i % kValuePanel,
-                join(bits_of(lanes.load(first + i) + shift), bits_of(lanes.load(second + i) + second_shift)));
+inline void join_rows(std::int32_t* words, const T* first, const T* second, float shift, float second_shift,
+                      std::size_t count) {
+  const auto join_panel = [&](std::size_t panel, std::size_t columns) {
+    for_vectors(columns, [&](std::size_t i, auto lanes) {
+      store_words(words + panel * (kKvBlock / 2) + i,
+                  join(bits_of(lanes.load(first + panel + i) + splat(shift)),
+                       bits_of(lanes.load(second + panel + i) + splat(second_shift))));
+    });
   };
-  for_vectors(count, join_vectors);
+  const std::size_t whole = count - count % kPanel;
+#pragma GCC unroll 2
+  for (std::size_t panel = 0; panel < whole; panel += kPanel) join_panel(panel, kPanel);
+  if (whole != count) join_panel(whole, count - whole);
 }
 
 }  // namespace

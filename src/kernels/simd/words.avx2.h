@@ -19,6 +19,8 @@ inline Words load_words(const std::int32_t* from) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
 }
 inline void store_words(std::int32_t* to, Words w) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), w); }
+/// At the end of a loop's turn, a register for each sum: GCC 12 would move sums, and keep some in memory.
+inline void keep_in_register(Words& w) { asm("" : "+x"(w)); }
 inline Words splat_word(const std::int32_t* from) { return _mm256_set1_epi32(*from); }
 
 /// The nearest integers, half to even.
@@ -56,7 +58,7 @@ inline Words add_products(Words sum, Words a, Words b) {
 }
 
 /// to[i] = sum over the lanes of the i-th vector.
-inline void store_word_sums(std::int32_t* to, const Words* sums) {
+[[gnu::always_inline]] inline void store_word_sums(std::int32_t* to, const Words* sums) {
   const __m256i pairs =
       _mm256_hadd_epi32(_mm256_hadd_epi32(sums[0], sums[1]), _mm256_hadd_epi32(sums[2], sums[3]));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to),

@@ -17,6 +17,7 @@ using Words = __m512i;
 inline Words no_words() { return _mm512_setzero_si512(); }
 inline Words load_words(const std::int32_t* from) { return _mm512_loadu_si512(from); }
 inline void store_words(std::int32_t* to, Words w) { _mm512_storeu_si512(to, w); }
+inline void keep_in_register(Words& w) { asm("" : "+v"(w)); }
 inline Words splat_word(const std::int32_t* from) { return _mm512_set1_epi32(*from); }
 
 inline Words rounded(Vec v) { return _mm512_cvtps_epi32(v); }
@@ -45,13 +46,17 @@ inline Pairs load_pairs(const float* from) {
 }
 
 inline Words add_products(Words sum, Words a, Words b) {
+#if defined(__AVX512VNNI__)
+  return _mm512_dpwssd_epi32(sum, a, b);
+#else
   return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b));
+#endif
 }
 
 inline __m256i add_word_halves(Words w) {
   return _mm256_add_epi32(_mm512_castsi512_si256(w), _mm512_extracti64x4_epi64(w, 1));
 }
-inline void store_word_sums(std::int32_t* to, const Words* sums) {
+[[gnu::always_inline]] inline void store_word_sums(std::int32_t* to, const Words* sums) {
   const __m256i pairs =
       _mm256_hadd_epi32(_mm256_hadd_epi32(add_word_halves(sums[0]), add_word_halves(sums[1])),
                         _mm256_hadd_epi32(add_word_halves(sums[2]), add_word_halves(sums[3])));

@@ -17,6 +17,7 @@ using Words = int32x4_t;
 inline Words no_words() { return vdupq_n_s32(0); }
 inline Words load_words(const std::int32_t* from) { return vld1q_s32(from); }
 inline void store_words(std::int32_t* to, Words w) { vst1q_s32(to, w); }
+inline void keep_in_register(Words& w) { asm("" : "+w"(w)); }
 inline Words splat_word(const std::int32_t* from) { return vld1q_dup_s32(from); }
 
 inline Words rounded(Vec v) { return vcvtnq_s32_f32(v); }
@@ -46,7 +47,7 @@ inline Words add_products(Words sum, Words a, Words b) {
   return vaddq_s32(sum, vpaddq_s32(low, vmull_high_s16(x, y)));
 }
 
-inline void store_word_sums(std::int32_t* to, const Words* sums) {
+[[gnu::always_inline]] inline void store_word_sums(std::int32_t* to, const Words* sums) {
   store_words(to, vpaddq_s32(vpaddq_s32(sums[0], sums[1]), vpaddq_s32(sums[2], sums[3])));
 }
 
