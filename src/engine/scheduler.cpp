@@ -81,9 +81,11 @@ void Scheduler::start_waiting() {
 
 bool Scheduler::step() {
   const Sequence::Deadline until = Clock::now() + options_.mask_deadline;
+  const std::size_t running = running_.size();
   go_on_late(until);
   std::vector<StepWork> works = plan_step(until);
-  if (works.empty()) return wait_for_late();
+  // Whoever ended or lost its caches until here left room for those that wait.
+  if (works.empty()) return running_.size() < running || wait_for_late();
   const StepKind kind = kind_of(works);
   const auto begin = Clock::now();
   runner_.run(works);
@@ -153,12 +155,13 @@ bool Scheduler::can_start(Sequence& sequence) {
 }
 
 void Scheduler::admit() {
-  while (!waiting_.empty()) {
-    Sequence& next = *waiting_.front();
-    if (!next.ticket().channel->has_room() || !can_start(next)) return;
-    next.cache.emplace(first_caches(next));
-    Owned sequence = std::move(waiting_.front());
-    waiting_.erase(waiting_.begin());
+  for (;;) {
+    const auto next =
+        std::ranges::find_if(waiting_, [](const Owned& one) { return one->ticket().channel->has_room(); });
+    if (next == waiting_.end() || !can_start(**next)) return;
+    (*next)->cache.emplace(first_caches(**next));
+    Owned sequence = std::move(*next);
+    waiting_.erase(next);
     start(std::move(sequence));
   }
 }

@@ -43,8 +43,8 @@ class Scheduler {
   void add(const std::shared_ptr<Ticket>& ticket);
   /// Ends what was cancelled or is overdue, and starts what can start.
   void start_waiting();
-  /// Runs one forward, or waits a little where only late constraints are left. False when there was nothing
-  /// to do.
+  /// Runs one forward, or waits a little where only late constraints are left. False when there is nothing
+  /// to do until somebody asks for something.
   bool step();
   /// True when no request is left.
   bool is_idle() const { return running_.empty() && waiting_.empty(); }

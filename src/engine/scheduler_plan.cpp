@@ -96,7 +96,10 @@ StepWork Scheduler::generating_work(Sequence& sequence, std::size_t depth, Seque
   guesses.resize(std::min(guesses.size(), cache::SequenceCache::kMaxDraft - decided));
   const SequenceSize size = {.tokens = tokens.size() + guesses.size(),
                              .draft_rows = decided + guesses.size()};
-  if (!guesses.empty() && try_reserve(sequence, size))
+  // What a draft takes is kept, and may not be missing for what the sequence was promised.
+  const bool leaves_room = budget_.needed_bytes({.tokens = sequence.ticket().token_limit,
+                                                 .draft_rows = size.draft_rows}) <= budget_.total_bytes();
+  if (!guesses.empty() && leaves_room && try_reserve(sequence, size))
     if (auto draft = sequence.cache->begin_draft(decided + guesses.size()))
       work.draft.emplace(std::move(*draft));
   if (work.draft) {

@@ -278,6 +278,48 @@ TEST_CASE("a reader that does not read stops its own request and nobody else's")
   CHECK(collect(std::move(slow)).tokens().size() == 100);
 }
 
+TEST_CASE("a choice whose reader does not read holds up nobody behind it") {
+  const auto model = tale("tale-gemma4");
+  Request lazy = story(*model, 7);
+  lazy.end_of_text = EndOfText::kBanned;
+  std::size_t events = 0;
+  {
+    Engine alone(model, options());
+    RequestHandle handle = alone.require(lazy);
+    while (handle.next()) ++events;
+  }
+  EngineOptions small = options(1);
+  small.event_capacity = events - 1;  // full when its first choice has ended
+  Engine engine(model, small);
+  lazy.choices = 2;
+  RequestHandle slow = engine.require(lazy);
+  CHECK(collect(engine.require(story(*model, 20))).tokens().size() == 20);
+  CHECK(engine.stats().waiting == 1);
+  CHECK(collect(std::move(slow)).choices.size() == 2);
+}
+
+TEST_CASE("guesses take no memory that their sequence needs to end") {
+  const auto model = tale("tale-qwen3_5");
+  const SequenceMemory memory(model->cache_spec());
+  std::size_t limit = 64;
+  while (memory.bytes({.tokens = limit}) < memory.bytes({.tokens = 64, .draft_rows = 6})) limit += 64;
+  Request guessing = story(*model, 0);
+  guessing.max_tokens = limit - guessing.prompt.size();
+  guessing.end_of_text = EndOfText::kBanned;
+  const Collected want = collect(Engine(model, options()).require(guessing));
+  guessing.draft_tokens = 5;
+  guessing.draft_rule = DraftRule::kFixed;
+  guessing.draft_source = [](std::span<const TokenId>, std::size_t count) {
+    return std::vector<TokenId>(count, 20);
+  };
+  EngineOptions tight = options();
+  tight.cache_bytes = memory.bytes({.tokens = limit});
+  tight.headroom_tokens = 8;
+  Engine engine(model, tight);
+  CHECK(collect(engine.require(guessing)).tokens() == want.tokens());
+  CHECK(engine.stats().preemptions == 0);
+}
+
 TEST_CASE("choices share a prompt and differ; each is what it would be alone") {
   for (const char* name : kTaleNames) {
     CAPTURE(name);

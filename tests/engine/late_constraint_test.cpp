@@ -105,6 +105,23 @@ TEST_CASE("late or not, alone or with guesses and likelihoods, a constrained ans
   }
 }
 
+TEST_CASE("who waits for a place starts when an answer ends by a late decision") {
+  const auto model = tale(kTaleNames[0]);
+  Request request = ask(*model, "The fox", 1);
+  request.choices = 3;
+  request.constraint = constraints_of(*model).front();
+  const Collected want = collect(Engine(model, {}).require(request));
+  Engine engine(model, {.max_sequences = 1});
+  const auto gate = std::make_shared<Gate>();
+  request.constraint = late(request.constraint, 100, gate);
+  RequestHandle handle = engine.require(request);
+  while (engine.stats().put_off == 0) std::this_thread::yield();
+  gate->open();
+  Collected got;
+  while (auto event = handle.next_for(std::chrono::seconds(20))) collect(got, std::move(*event));
+  check_same(got, want);
+}
+
 TEST_CASE("a request whose constraint is late can be cancelled") {
   const auto model = tale(kTaleNames[0]);
   Engine engine(model, {});
