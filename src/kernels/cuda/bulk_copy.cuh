@@ -3,19 +3,11 @@
 // for.
 #pragma once
 
-#include <cstdint>
+#include "kernels/cuda/arrivals.cuh"
 
 namespace lanner::kernels {
 
 #if __CUDA_ARCH__ >= 900
-
-__device__ inline unsigned shared_address(const void* pointer) {
-  return unsigned(__cvta_generic_to_shared(pointer));
-}
-
-__device__ inline void init_barrier(std::uint64_t* barrier) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
-}
 
 /// Once after the barriers of a thread are initialised.
 __device__ inline void fence_barriers() {
@@ -42,23 +34,12 @@ __device__ inline void copy_bulk(void* to, const void* from, unsigned bytes, std
 /// What this thread wrote may be overwritten by copies that are asked for behind a barrier.
 __device__ inline void fence_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-/// Waits for the end of the phase of this parity, 0 first.
-__device__ inline void wait_barrier(std::uint64_t* barrier, unsigned parity) {
-  asm volatile(
-      "{\n"
-      ".reg .pred done;\n"
-      "again:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@!done bra again;\n"
-      "}\n" ::"r"(shared_address(barrier)),
-      "r"(parity)
-      : "memory");
-}
+/// Waits for the copies of the barrier's phase of this parity, 0 first.
+__device__ inline void wait_bulk(std::uint64_t* barrier, unsigned parity) { wait_barrier(barrier, parity); }
 
 #else
 
 // Cards without such copies: the asking thread copies at once.
-__device__ inline void init_barrier(std::uint64_t* /*barrier*/) {}
 __device__ inline void fence_barriers() {}
 __device__ inline void expect_bytes(std::uint64_t* /*barrier*/, unsigned /*bytes*/) {}
 __device__ inline void copy_bulk(void* to, const void* from, unsigned bytes, std::uint64_t* /*barrier*/) {
@@ -66,7 +47,7 @@ __device__ inline void copy_bulk(void* to, const void* from, unsigned bytes, std
     static_cast<uint4*>(to)[i] = __ldg(static_cast<const uint4*>(from) + i);
 }
 __device__ inline void fence_copies() {}
-__device__ inline void wait_barrier(std::uint64_t* /*barrier*/, unsigned /*parity*/) { __syncwarp(); }
+__device__ inline void wait_bulk(std::uint64_t* /*barrier*/, unsigned /*parity*/) { __syncwarp(); }
 
 #endif
 

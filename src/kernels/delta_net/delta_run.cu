@@ -20,22 +20,9 @@ struct RunShared {
   float values[kChunk][kColumns + 4];  // the state read by a row's key, until its pseudo-value is there
   std::uint64_t keys_there[2];
   std::uint64_t rest_there;
+  std::uint64_t reads_there;                 // what solvers add to the values
+  std::uint64_t values_there[kEntryBlocks];  // pseudo-values of a block of entries
 };
-
-// Named barriers: pseudo-values of a block of entries are there, for later solvers and for the readers.
-__device__ unsigned solver_barrier(unsigned block) { return 1 + block; }
-__device__ unsigned solver_barrier_threads(unsigned block) { return (kSolvers - block) * 32; }
-__device__ unsigned reader_barrier(unsigned block) { return 1 + kEntryBlocks + block; }
-constexpr unsigned kReaderBarrierThreads = kThreads - kSolvers * 32 + 32;
-
-constexpr unsigned kAllSolvers = 1 + 2 * kEntryBlocks;
-
-__device__ void arrive(unsigned barrier, unsigned threads) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-__device__ void wait(unsigned barrier, unsigned threads) {
-  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
 
 /// One sequence's run through one head and 32 value elements. Of a chunk, all warps read the state by its
 /// keys; then four of them solve for pseudo-values while the others read by queries and sum up outputs; then
@@ -61,7 +48,9 @@ class Run {
     const unsigned folds = call_.next_state == nullptr ? 0 : total_ / kChunk;
     if (threadIdx.x == 0) {
       for (auto* barrier : {&shared_.keys_there[0], &shared_.keys_there[1], &shared_.rest_there})
-        init_barrier(barrier);
+        init_barrier(barrier, 1);
+      init_barrier(&shared_.reads_there, kSolvers * 32);
+      for (auto& barrier : shared_.values_there) init_barrier(&barrier, 32);
       fence_barriers();
       load_keys(0);
       load_rest(0);
@@ -72,9 +61,9 @@ class Run {
       if (threadIdx.x == 0 && chunk + 1 < chunks) load_keys(chunk + 1);
       Solver solver;
       if (warp_ < kSolvers) load_values(solver, chunk);
-      wait_barrier(&shared_.keys_there[chunk % 2], chunk / 2 % 2);
+      wait_bulk(&shared_.keys_there[chunk % 2], chunk / 2 % 2);
       read_by_keys(chunk);
-      wait_barrier(&shared_.rest_there, chunk % 2);
+      wait_bulk(&shared_.rest_there, chunk % 2);
       if (warp_ < kSolvers) {
         solve(solver, chunk, chunk < folds);
         if (chunk >= folds) keep(solver, chunk);
@@ -234,7 +223,8 @@ class Run {
       for (unsigned c = 0; c < kTile; ++c) sums[c] = (&earlier.x)[c] + first[j][c] + second[j][c];
       store4(&shared_.values[tile_row(half, j)][column], sums);
     }
-    wait(kAllSolvers, kSolvers * 32);
+    arrive(&shared_.reads_there);
+    wait_barrier(&shared_.reads_there, chunk % 2);
   }
 
   /// Pseudo-values of a block of entries, one after the other, when those of earlier blocks are there.
@@ -251,7 +241,7 @@ class Run {
       decay[r] = load4(&shared_.weights.state[first + 4 * r]);
     }
     Tile keys = {};  // of whole blocks of entries
-    for (unsigned block = 0; block < warp_; ++block) add_entries(keys, block);
+    for (unsigned block = 0; block < warp_; ++block) add_entries(keys, chunk, block);
     __syncwarp();
 #pragma unroll
     for (unsigned j = 0; j < kTile; ++j) store4(&shared_.values[solver_row(j)][eighth() * 4], keys[j]);
@@ -279,8 +269,7 @@ class Run {
     }
 #pragma unroll
     for (unsigned r = 0; r < kEntryBlock; ++r) shared_.values[first + r][lane_] = solver.value[r];
-    if (warp_ + 1 < kSolvers) arrive(solver_barrier(warp_), solver_barrier_threads(warp_));
-    arrive(reader_barrier(warp_), kReaderBarrierThreads);
+    arrive(&shared_.values_there[warp_]);
     if (warp_ == 0 && folds) weigh_keys(chunk);
     fence_copies();
   }
@@ -289,7 +278,7 @@ class Run {
   __device__ unsigned solver_row(unsigned tile) const { return warp_ * kEntryBlock + tile * 4 + quarter(); }
 
   /// Waits for an earlier block of entries and adds what this solver's rows take of it.
-  __device__ void add_entries(Tile& keys, unsigned block) {
+  __device__ void add_entries(Tile& keys, unsigned chunk, unsigned block) {
     const unsigned first = block * kEntryBlock;
     float4 weight[kTile][kEntryBlock / 4];
 #pragma unroll
@@ -297,7 +286,7 @@ class Run {
 #pragma unroll
       for (unsigned i = 0; i < kEntryBlock / 4; ++i)
         weight[j][i] = load4(&shared_.weights.key[solver_row(j)][first + i * 4]);
-    wait(solver_barrier(block), solver_barrier_threads(block));
+    wait_barrier(&shared_.values_there[block], chunk % 2);
     Tile parts = {};
 #pragma unroll
     for (unsigned i = 0; i < kEntryBlock; ++i) {
@@ -351,7 +340,7 @@ class Run {
     Tile sums = {};
 #pragma unroll
     for (unsigned block = 0; block < kEntryBlocks; ++block) {
-      wait(reader_barrier(block), kReaderBarrierThreads);
+      wait_barrier(&shared_.values_there[block], chunk % 2);
       Tile parts = {};
 #pragma unroll 2
       for (unsigned i = 0; i < kEntryBlock; i += 4) {

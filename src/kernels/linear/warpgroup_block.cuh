@@ -54,16 +54,7 @@ struct Place {
 
 #if __CUDA_ARCH_FEAT_SM90_ALL
 
-__device__ inline void arrive(std::uint64_t* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
-}
-
-__device__ inline void init_barrier(std::uint64_t* barrier, unsigned count) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(count)
-               : "memory");
-}
-
-/// full[] is passed when a stage has come, empty[] when all warps of both groups have used it.
+/// full[] is passed when a stage has come, empty[] when all threads of both groups have used it.
 struct Barriers {
   std::uint64_t* full;
   std::uint64_t* empty;
@@ -157,29 +148,33 @@ __device__ void fetch(std::uint8_t* memory, const Barriers& barriers, const Spli
   }
 }
 
-/// A lane's codes of one chunk on their way to the tensor cores, unit by unit.
+/// A lane's codes of one chunk on their way to the tensor cores, unit by unit. Those that are fragments as
+/// they are, halves, are read only when they are widened: to the compiler running products have read theirs,
+/// and it would load others into the same registers meanwhile.
 template <TileCode kCode, unsigned kGroup, typename Stages>
 class ChunkCodes {
  public:
   /// The codes of a unit; those of 4 bits come with unit 0 for both.
   __device__ void load(const std::uint8_t* stage, unsigned unit) {
-    constexpr unsigned kEach = kCode == TileCode::kHalf ? 2 : 1;
     const unsigned lane = threadIdx.x % 32;
     const unsigned warp = threadIdx.x / 32;
-    const auto* from =
-        reinterpret_cast<const uint4*>(stage + Stages::kCodes + warp * Stages::kCodeBytes) + lane;
-    if (kCode != TileCode::kInt4 || unit == 0) {
-#pragma unroll
-      for (unsigned v = unit * kEach; v < (unit + 1) * kEach; ++v) codes_[v] = from[v * 32];
-    }
+    from_ = reinterpret_cast<const uint4*>(stage + Stages::kCodes + warp * Stages::kCodeBytes) + lane;
+    if (kCode == TileCode::kInt8 || (kCode == TileCode::kInt4 && unit == 0)) codes_[unit] = from_[unit * 32];
     if (kCode != TileCode::kHalf && (kGroup == 32 || unit == 0))
       entry_ = reinterpret_cast<const uint2*>(stage + Stages::kTables + warp * Stages::kTableBytes +
                                               unit * 64)[lane / 4];
   }
 
-  __device__ UnitFragments widen(unsigned unit) const { return unit_elements<kCode>(codes_, unit, entry_); }
+  __device__ UnitFragments widen(unsigned unit) {
+    if constexpr (kCode == TileCode::kHalf) {
+#pragma unroll
+      for (unsigned v = unit * 2; v < (unit + 1) * 2; ++v) codes_[v] = from_[v * 32];
+    }
+    return unit_elements<kCode>(codes_, unit, entry_);
+  }
 
  private:
+  const uint4* from_;
   uint4 codes_[kCodeVectors<kCode>];
   uint2 entry_;
 };
@@ -202,10 +197,7 @@ __device__ void multiply(float (&totals)[kRows / 2], std::uint8_t* memory, const
     wait_barrier(barriers.full + cursor.stage, cursor.round % 2);
     codes.load(stage_of(cursor.stage), 0);
   };
-  const auto release = [&](unsigned stage) {
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) arrive(barriers.empty + stage);
-  };
+  const auto release = [&](unsigned stage) { arrive(barriers.empty + stage); };
   await();
   f[0] = codes.widen(0);
   for (unsigned chunk = place.begin; chunk < place.end;) {

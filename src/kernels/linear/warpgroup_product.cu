@@ -193,7 +193,7 @@ __device__ Barriers begin_barriers(std::uint64_t* memory) {
   if (threadIdx.x == 0) {
     for (unsigned i = 0; i < Stages::kCount; ++i) {
       init_barrier(barriers.full + i, 1 + kGroupThreads);
-      init_barrier(barriers.empty + i, kWarps);
+      init_barrier(barriers.empty + i, kProductThreads);
     }
     fence_barriers();
   }
