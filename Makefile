@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
 
-.PHONY: help build run test test-cuda bench bench-check format lint asan tsan fuzz aarch64 web install clean
+.PHONY: help build run test test-cuda test-cuda-sanitize bench bench-check format lint asan tsan fuzz aarch64 web install clean
 
 help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -42,6 +42,11 @@ test-cuda: ## every GPU kernel against the scalar reference, and the models on t
 	@tools/build_target cuda test_cuda
 	@tools/build_target cuda test_cuda_loss
 	@tools/run_tests cuda -R '^cuda(_loss)?$$'
+
+test-cuda-sanitize: ## the same kernels under compute-sanitizer: accesses, races, barriers (minutes)
+	@tools/install_packages build test
+	@tools/build_target cuda test_cuda
+	@tools/sanitize_cuda
 
 asan: ## all tests under address and undefined-behaviour sanitizers
 	@tools/install_packages build test

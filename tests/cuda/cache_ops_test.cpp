@@ -18,9 +18,8 @@ struct HeadShape {
 class KvTwin {
  public:
   KvTwin(DevicePair& pair, const HeadShape& shape, device::KvType type, std::size_t length)
-      : pair_(pair), type_(type) {
-    const std::size_t bytes =
-        device::KvLayout{.type = type, .head_dim = shape.head_dim}.side_bytes(shape.kv_heads);
+      : pair_(pair), layout_{.type = type, .head_dim = shape.head_dim} {
+    const std::size_t bytes = layout_.side_bytes(shape.kv_heads);
     for (std::size_t block = 0; block * kKvBlock < length; ++block)
       for (auto* side : {&keys_, &values_}) {
         host_.push_back(Buffer::zeroed(bytes));
@@ -47,8 +46,27 @@ class KvTwin {
     }
     return true;
   }
-  device::KvBlocks host() const { return {keys_.host, values_.host, 0, type_}; }
-  device::KvBlocks cuda() const { return {keys_.cuda, values_.cuda, 0, type_}; }
+  /// Largest difference between what both hold at the first `length` positions, over the largest value.
+  double error(std::size_t kv_heads, std::size_t length) {
+    double difference = 0;
+    double largest = 0;
+    for (std::size_t i = 0; i < host_.size(); ++i) {
+      std::vector<std::byte> got(host_[i].size_bytes());
+      pair_.cuda().memory->download(got.data(), cuda_[i].data(), got.size());
+      for (std::size_t at = 0; at < kv_heads * length * layout_.head_dim; ++at) {
+        const std::size_t head = at / layout_.head_dim % kv_heads * layout_.head_bytes();
+        const std::size_t place = at / layout_.head_dim / kv_heads;
+        const double value = kernels::kv_element(layout_, got.data() + head, place, at % layout_.head_dim);
+        const double want =
+            kernels::kv_element(layout_, host_[i].data() + head, place, at % layout_.head_dim);
+        difference = std::max(difference, std::abs(value - want));
+        largest = std::max(largest, std::abs(want));
+      }
+    }
+    return difference / largest;
+  }
+  device::KvBlocks host() const { return {keys_.host, values_.host, 0, layout_.type}; }
+  device::KvBlocks cuda() const { return {keys_.cuda, values_.cuda, 0, layout_.type}; }
 
  private:
   struct Side {
@@ -57,7 +75,7 @@ class KvTwin {
   };
 
   DevicePair& pair_;
-  device::KvType type_;
+  device::KvLayout layout_;
   std::vector<Buffer> host_;
   std::vector<Buffer> cuda_;
   Side keys_;
@@ -84,26 +102,27 @@ TEST_CASE("cuda: attention agrees with the reference, and a row alone has the bi
   DevicePair pair;
   for (const HeadShape& shape : {HeadShape{4, 2, 16}, HeadShape{16, 4, 256}, HeadShape{8, 1, 512},
                                  HeadShape{6, 6, 64}, HeadShape{4, 4, 80}, HeadShape{16, 1, 128}})
-    for (device::KvType type : {device::KvType::kF32, device::KvType::kBF16, device::KvType::kAffine8,
-                                device::KvType::kAffine6, device::KvType::kAffine4})
-      for (std::int32_t window : {100000, 70}) {
+    for (device::KvType type : sizes({device::KvType::kF32, device::KvType::kBF16, device::KvType::kAffine8,
+                                      device::KvType::kAffine6, device::KvType::kAffine4},
+                                     {device::KvType::kF32, device::KvType::kBF16, device::KvType::kAffine6}))
+      for (std::int32_t window : sizes({100000, 70}, {40})) {
         CAPTURE(shape.head_dim);
         CAPTURE(shape.q_heads);
         CAPTURE(window);
         CAPTURE(static_cast<int>(type));
         const ArenaScope host_scope(pair.host_arena());
         const ArenaScope scope(pair.arena());
-        constexpr std::int32_t kLength = 700;
-        constexpr std::int32_t kRows = 90;
-        KvTwin kv(pair, shape, type, kLength);
+        const std::int32_t length = sizes({700}, {300}).front();  // two parts of keys and more
+        const std::int32_t count = sizes({90}, {68}).front();     // enough that most parts are not split
+        KvTwin kv(pair, shape, type, static_cast<std::size_t>(length));
         CHECK(kv.same_bytes());
         const auto q = pair.twin(
-            {kRows, static_cast<std::int64_t>(shape.q_heads), static_cast<std::int64_t>(shape.head_dim)}, 3);
+            {count, static_cast<std::int64_t>(shape.q_heads), static_cast<std::int64_t>(shape.head_dim)}, 3);
         const auto out = pair.empty(q.host.shape);
         std::vector<std::int32_t> begin;
         std::vector<std::int32_t> end;
-        for (std::int32_t r = 0; r < kRows; ++r) {
-          end.push_back(kLength - kRows + r + 1);
+        for (std::int32_t r = 0; r < count; ++r) {
+          end.push_back(length - count + r + 1);
           begin.push_back(std::max(0, end.back() - window));
         }
         const device::AttentionCall call = {.out = out.host,
@@ -122,13 +141,66 @@ TEST_CASE("cuda: attention agrees with the reference, and a row alone has the bi
         // Values of order one; a score sums head_dim products, and an error in a score scales the weights.
         CHECK(worst <= 0x1p-24 * 4 * std::sqrt(double(shape.head_dim)) * 4);
         const std::size_t width = shape.q_heads * shape.head_dim;
-        for (std::size_t r : {0U, 41U, 89U}) {
-          const auto row = static_cast<std::int64_t>(r);
+        for (std::int64_t row : {0, 41, count - 1}) {
+          const auto r = static_cast<std::size_t>(row);
           const auto alone = attend_cuda(pair, kv, shape, q.cuda.slice(row, row + 1),
                                          std::span(begin).subspan(r, 1), std::span(end).subspan(r, 1));
           CHECK(std::equal(alone.begin(), alone.end(), got.begin() + static_cast<std::ptrdiff_t>(r * width)));
         }
       }
+}
+
+TEST_CASE("cuda: heads are normed, rotated and stored as by the reference") {
+  DevicePair pair;
+  constexpr std::int64_t kRows = 5;
+  for (const HeadShape& shape : {HeadShape{4, 2, 80}, HeadShape{3, 1, 512}})
+    for (device::KvType type : {device::KvType::kF32, device::KvType::kAffine8}) {
+      CAPTURE(shape.head_dim);
+      CAPTURE(static_cast<int>(type));
+      const ArenaScope host_scope(pair.host_arena());
+      const ArenaScope scope(pair.arena());
+      const auto dim = static_cast<std::int64_t>(shape.head_dim);
+      const auto q_heads = static_cast<std::int64_t>(shape.q_heads);
+      const auto kv_heads = static_cast<std::int64_t>(shape.kv_heads);
+      const std::int64_t frequencies = dim / 4;
+      const auto raw = pair.twin({kRows, 2 * q_heads * dim}, 1);  // queries beside gates
+      const auto k = pair.twin({kRows, kv_heads, dim}, 2);
+      const auto v = pair.twin({kRows, kv_heads, dim}, 3);
+      const auto q_gain = pair.twin({dim}, 4);
+      const auto k_gain = pair.twin({dim}, 5);
+      const auto cos = pair.twin({kRows, frequencies}, 6);
+      const auto sin = pair.twin({kRows, frequencies}, 7);
+      const auto q = pair.empty({kRows, q_heads, dim});
+      KvTwin kv(pair, shape, type, kRows);
+      const auto run = [&](const device::Ops& ops, device::Stream& stream, const device::KvBlocks& blocks,
+                           auto&& side) {
+        const device::KvWrite writes[] = {{side(k), blocks.keys, 0, type, 0},
+                                          {side(v), blocks.values, 0, type, 0}};
+        ops.attention_heads(stream, {.q_out = side(q),
+                                     .q = static_cast<const float*>(side(raw).data),
+                                     .q_row = static_cast<std::size_t>(2 * q_heads * dim),
+                                     .q_head = 2 * shape.head_dim,
+                                     .k = side(k),
+                                     .v = side(v),
+                                     .q_gain = side(q_gain),
+                                     .k_gain = side(k_gain),
+                                     .q_eps = 1e-6F,
+                                     .k_eps = 1e-6F,
+                                     .v_eps = 1e-6F,
+                                     .norm_values = type == device::KvType::kF32,
+                                     .cos = side(cos),
+                                     .sin = side(sin),
+                                     .rope = {.head_dim = shape.head_dim,
+                                              .frequencies = static_cast<std::size_t>(frequencies),
+                                              .pair_offset = shape.head_dim / 2},
+                                     .writes = std::span<const device::KvWrite>(writes)});
+      };
+      run(pair.reference(), pair.reference_stream(), kv.host(), [](const auto& twin) { return twin.host; });
+      run(pair.cuda(), pair.stream(), kv.cuda(), [](const auto& twin) { return twin.cuda; });
+      CHECK(pair.error(q) <= 512 * 0x1p-24);
+      // What lies between two of 255 codes may be rounded to the other one.
+      CHECK(kv.error(shape.kv_heads, kRows) <= (type == device::KvType::kF32 ? 512 * 0x1p-24 : 1.0 / 127));
+    }
 }
 
 TEST_CASE("cuda: convolution, history, gates, delta rule and fold agree with the reference") {
@@ -210,17 +282,17 @@ TEST_CASE("cuda: a run of rows through several chunks has the bits of rows and f
   DevicePair pair;
   constexpr std::int64_t kKeyHeads = 2;
   constexpr std::int64_t kHeads = 4;
-  constexpr std::int64_t kRows = 150;
+  const std::int64_t count = sizes({150}, {70}).front();  // a fold and an open chunk at least
   for (std::int64_t dim : {16, 128})
-    for (std::int64_t alone : {1, 8, 40}) {
+    for (std::int64_t alone : sizes({1, 8, 40}, {40})) {
       CAPTURE(dim);
       CAPTURE(alone);
       const ArenaScope host_scope(pair.host_arena());
       const ArenaScope scope(pair.arena());
-      const auto qkv = pair.twin({kRows, 2 * kKeyHeads * dim + kHeads * dim}, 1);
+      const auto qkv = pair.twin({count, 2 * kKeyHeads * dim + kHeads * dim}, 1);
       for (float& v : qkv.host.floats()) v /= std::sqrt(float(dim));
-      const auto beta = pair.twin({kRows, kHeads}, 2);
-      const auto decay = pair.twin({kRows, kHeads}, 3);
+      const auto beta = pair.twin({count, kHeads}, 2);
+      const auto decay = pair.twin({count, kHeads}, 3);
       for (float& v : decay.host.floats()) v = -std::abs(v) * 0.1F;
       for (const auto* twin : {&qkv, &decay}) pair.upload(*twin);
       struct Cache {
@@ -233,7 +305,7 @@ TEST_CASE("cuda: a run of rows through several chunks has the bits of rows and f
       const auto cache = [&] {
         return Cache{pair.twin({kHeads, dim, dim}, 9), pair.empty({kKeyHeads, 64, dim}),
                      pair.empty({kHeads, 64, dim}), pair.empty({kHeads, 64}),
-                     pair.empty({kRows, kHeads * dim})};
+                     pair.empty({count, kHeads * dim})};
       };
       const auto run = [&](const Cache& to, std::int64_t begin, std::int64_t end, std::size_t first,
                            bool folds) {
@@ -256,12 +328,12 @@ TEST_CASE("cuda: a run of rows through several chunks has the bits of rows and f
         pair.cuda().delta_net(pair.stream(), {&call, 1});
       };
       const Cache one = cache();
-      run(one, 0, kRows, 0, true);
+      run(one, 0, count, 0, true);
       const Cache other = cache();
       std::size_t first = 0;
-      for (std::int64_t begin = 0; begin < kRows;) {
+      for (std::int64_t begin = 0; begin < count;) {
         const std::int64_t end =
-            std::min({begin + alone, kRows, begin + 64 - static_cast<std::int64_t>(first)});
+            std::min({begin + alone, count, begin + 64 - static_cast<std::int64_t>(first)});
         run(other, begin, end, first, false);
         first += static_cast<std::size_t>(end - begin);
         begin = end;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <initializer_list>
 #include <vector>
 
 #include "core/arena.h"
@@ -10,6 +12,13 @@
 #include "random.h"
 
 namespace lanner::test {
+
+/// What a case goes through: all of it, or under a tool that makes kernels a thousand times as slow
+/// (tools/sanitize_cuda sets LANNER_FEW_SIZES) those few that still reach every kernel.
+template <typename T>
+std::vector<T> sizes(std::initializer_list<T> all, std::initializer_list<T> few) {
+  return std::getenv("LANNER_FEW_SIZES") == nullptr ? all : few;
+}
 
 /// The scalar reference and a GPU side by side: the same values in both memories.
 class DevicePair {

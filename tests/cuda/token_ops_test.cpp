@@ -30,6 +30,9 @@ TEST_CASE("cuda: norms of any length agree with the reference") {
     pair.reference().gated_rms_norm(pair.reference_stream(), out.host, x.host, z.host, w.host, 1e-6F);
     pair.cuda().gated_rms_norm(pair.stream(), out.cuda, x.cuda, z.cuda, w.cuda, 1e-6F);
     CHECK(pair.error(out) <= kFewRoundings * 16);
+    pair.reference().add_norm(pair.reference_stream(), out.host, x.host, z.host, w.host, 1e-6F, 0.5F);
+    pair.cuda().add_norm(pair.stream(), out.cuda, x.cuda, z.cuda, w.cuda, 1e-6F, 0.5F);
+    CHECK(pair.error(out) <= kFewRoundings * 4);
   }
   const auto rows = pair.twin({3, 2 * 96 + 50}, 4);
   pair.reference().l2_norm(pair.reference_stream(), rows.host, 48, 96, 48, 0.25F);
