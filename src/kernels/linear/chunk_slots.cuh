@@ -67,49 +67,6 @@ class ChunkSlots {
       : codes_(memory + thread),
         entries_(reinterpret_cast<uint2*>(memory + kAhead * kVectors * kThreads) + thread) {}
 
-  /// Asks for the first chunks of a slice of `count`; chunks go in pairs.
-  __device__ void start(const Source& from, unsigned count) {
-    static_assert(kAhead % 2 == 0);
-#pragma unroll
-    for (unsigned i = 0; i < kAhead; i += 2) {
-      if (from.codes != nullptr) ask_pair(from, i, i, count);
-      commit_copies();
-    }
-  }
-
-  /// use(chunk, c) for all chunks of a slice that was started; then `next`, of as many, is. Nothing stands
-  /// between the uses of a pair, so that the waits of one are hidden by the other.
-  template <typename Use>
-  __device__ void walk(const Source& from, const Source& next, unsigned count, Use&& use) {
-    const auto use_pair = [&](unsigned i, unsigned c) {
-      const ThisChunk first = read(i);
-      const ThisChunk second = read(i + 1);
-      use(first, c);
-      use(second, c + 1);
-    };
-    unsigned c = 0;
-    for (; c + kAhead < count; c += kAhead) {
-#pragma unroll
-      for (unsigned i = 0; i < kAhead; i += 2) {
-        wait_copies<kAhead / 2 - 1>();
-        use_pair(i, c + i);
-        ask_pair(from, i, c + i + kAhead, count);
-        commit_copies();
-      }
-    }
-    const bool more = next.codes != nullptr;
-#pragma unroll
-    for (unsigned i = 0; i < kAhead; i += 2) {
-      wait_copies<kAhead / 2 - 1>();
-      if (c + i + 1 < count)
-        use_pair(i, c + i);
-      else if (c + i < count)
-        use(read(i), c + i);
-      if (more) ask_pair(next, i, i, count);
-      commit_copies();
-    }
-  }
-
   /// Asks for chunk c of a slice, to slot i; a commit must follow.
   __device__ void ask(const Source& from, unsigned i, unsigned c) {
 #pragma unroll
@@ -129,12 +86,6 @@ class ChunkSlots {
   }
 
  private:
-  /// Chunks c and c + 1 of a slice of `count`, as far as there are any, to slots i and i + 1.
-  __device__ void ask_pair(const Source& from, unsigned i, unsigned c, unsigned count) {
-    if (c < count) ask(from, i, c);
-    if (c + 1 < count) ask(from, i + 1, c + 1);
-  }
-
   __device__ ThisChunk read(unsigned i) const {
     ThisChunk chunk;
 #pragma unroll

@@ -14,8 +14,12 @@ inline constexpr unsigned kRowThreads = 512;
 /// Exponent that brings the row's largest magnitude into [2^13, 2^14).
 __device__ inline int row_shift(float largest) {
   if (!(largest > 0) || isinf(largest)) return 0;
-  return max(-110, min(13 - ilogbf(largest), 110));
+  const int exponent = int(__float_as_uint(largest) >> 23) - 127;  // below -126 for all subnormal numbers
+  return max(-110, min(13 - exponent, 110));
 }
+
+/// 2^exponent, of an exponent from -126 to 127.
+__device__ inline float power_of_two(int exponent) { return __uint_as_float(unsigned(exponent + 127) << 23); }
 
 /// Eight neighbouring inputs.
 struct Octet {
@@ -29,7 +33,7 @@ struct Octet {
   }
 };
 
-/// An octet as halves, in pairs (0,4) (1,5) (2,6) (3,7), and the sum of its unit of 32 inputs.
+/// An octet as halves, in pairs (0,4) (1,5) (2,6) (3,7), and, of two parts, the sum of its unit of 32 inputs.
 struct OctetParts {
   uint4 high;
   uint4 low;
@@ -49,28 +53,28 @@ __device__ inline OctetParts split_octet(const Octet& octet, float factor, bool 
       const float value = octet.v[pair + 4 * j] * factor;
       h[j] = __float2half_rn(value);
       l[j] = two_parts ? __float2half_rn(value - __half2float(h[j])) : __ushort_as_half(0);
-      sum += __half2float(h[j]) + __half2float(l[j]);
+      if (two_parts) sum += __half2float(h[j]) + __half2float(l[j]);
     }
     high[pair] = __half_as_ushort(h[0]) | std::uint32_t{__half_as_ushort(h[1])} << 16;
     low[pair] = __half_as_ushort(l[0]) | std::uint32_t{__half_as_ushort(l[1])} << 16;
   }
-  const unsigned mask = 0xfU << (threadIdx.x % 32 / 4 * 4);
-  sum += __shfl_xor_sync(mask, sum, 1);
-  sum += __shfl_xor_sync(mask, sum, 2);
+  if (two_parts) {
+    const unsigned mask = 0xfU << (threadIdx.x % 32 / 4 * 4);
+    sum += __shfl_xor_sync(mask, sum, 1);
+    sum += __shfl_xor_sync(mask, sum, 2);
+  }
   return {{high[0], high[1], high[2], high[3]}, {low[0], low[1], low[2], low[3]}, sum};
 }
 
-/// Gains that a thread can ask for ahead of time.
-inline constexpr unsigned kHeldGains = 2;
-
-template <unsigned kThreads>
+/// Gains that a thread asks for ahead of time; kCount 0: for rows that have none.
+template <unsigned kThreads, unsigned kCount = 2>
 struct HeldGains {
-  Octet gains[kHeldGains];
+  Octet gains[kCount];
 
   /// Weights alone: may come before wait_for_earlier().
   __device__ explicit HeldGains(const RowInputCuda& in) {
 #pragma unroll
-    for (unsigned j = 0; j < kHeldGains; ++j) {
+    for (unsigned j = 0; j < kCount; ++j) {
       const unsigned octet = threadIdx.x + j * kThreads;
 #pragma unroll
       for (unsigned i = 0; i < 8; ++i) gains[j].v[i] = 1;
@@ -78,6 +82,20 @@ struct HeldGains {
         gains[j] = Octet::load(in.gain + octet * 8);
     }
   }
+
+  /// Whether the row has gains at all.
+  __device__ bool any(const RowInputCuda& in) const { return in.norm && in.gain != nullptr; }
+  /// The thread's j-th gains, by load() where they are not held.
+  __device__ Octet of(unsigned j, const auto& load) const {
+    return j < kCount ? gains[j < kCount ? j : 0] : load();
+  }
+};
+
+template <unsigned kThreads>
+struct HeldGains<kThreads, 0> {
+  __device__ explicit HeldGains(const RowInputCuda& /*in*/) {}
+  __device__ bool any(const RowInputCuda& /*in*/) const { return false; }
+  __device__ Octet of(unsigned /*j*/, const auto& load) const { return load(); }
 };
 
 /// Sum of one kind of values and largest of another over a block that stands for kRowThreads threads: value s
@@ -105,15 +123,16 @@ constexpr unsigned held_octets(unsigned threads) {
 /// Norms and splits one row with a block of kThreads threads, to the same bits for any number that divides
 /// kRowThreads; store(octet, parts) takes every octet of `units` units, those beyond the columns as zeros.
 /// Returns the factor that undoes the row's scaling. kGated: inputs have a gate.
-template <unsigned kThreads, unsigned kHeld = held_octets(kThreads), bool kGated = false, typename Store>
-__device__ inline float prepare_row(const RowInputCuda& in, const HeldGains<kThreads>& held_gains,
+template <unsigned kThreads, unsigned kHeld = held_octets(kThreads), bool kGated = false, unsigned kGains,
+          typename Store>
+__device__ inline float prepare_row(const RowInputCuda& in, const HeldGains<kThreads, kGains>& held_gains,
                                     std::size_t row, unsigned units, bool two_parts, float2* shared,
                                     Store&& store) {
   constexpr unsigned kSets = kRowThreads / kThreads;
   static_assert(kHeld % kSets == 0);
   const float* x = in.x + row * in.columns;
   const unsigned filled = in.columns / 8;
-  const bool has_gain = in.norm && in.gain != nullptr;
+  const bool has_gain = held_gains.any(in);
   const auto load = [&](unsigned octet) {
     Octet o = Octet::load(x + octet * 8);
     if constexpr (kGated) {
@@ -148,10 +167,10 @@ __device__ inline float prepare_row(const RowInputCuda& in, const HeldGains<kThr
     if (octet < filled) held[j] = load(octet);
   }
 #pragma unroll
-  for (unsigned j = 0; j < kHeld; ++j)
-    take(held[j],
-         j < kHeldGains ? held_gains.gains[j < kHeldGains ? j : 0] : rest(threadIdx.x + j * kThreads),
-         squares[j % kSets]);
+  for (unsigned j = 0; j < kHeld; ++j) {
+    const unsigned octet = threadIdx.x + j * kThreads;
+    if (octet < filled) take(held[j], held_gains.of(j, [&] { return rest(octet); }), squares[j % kSets]);
+  }
   for (unsigned first = kHeld * kThreads; first < filled; first += kRowThreads) {
 #pragma unroll
     for (unsigned s = 0; s < kSets; ++s) {
@@ -164,7 +183,7 @@ __device__ inline float prepare_row(const RowInputCuda& in, const HeldGains<kThr
   const float2 both = block_sum_and_max<kThreads>(squares, largest, shared);
   const float scale = in.norm ? 1.0F / sqrtf(both.x / float(in.columns) + in.eps) : 1.0F;
   const int shift = row_shift(both.y * scale);
-  const float factor = ldexpf(1.0F, shift);
+  const float factor = power_of_two(shift);
   const auto finish = [&](Octet o, unsigned octet) {
 #pragma unroll
     for (unsigned i = 0; i < 8; ++i) o.v[i] *= scale;
@@ -185,7 +204,7 @@ __device__ inline float prepare_row(const RowInputCuda& in, const HeldGains<kThr
     }
     finish(o, octet);
   }
-  return ldexpf(1.0F, -shift);
+  return power_of_two(-shift);
 }
 
 }  // namespace lanner::kernels

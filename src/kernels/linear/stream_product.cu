@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include "kernels/linear/chunk_slots.cuh"
+#include "kernels/linear/pair_ring.cuh"
 #include "kernels/linear/row_input.cuh"
 #include "kernels/linear/tile_kernels.h"
 #include "kernels/linear/tile_product.cuh"
@@ -9,21 +9,16 @@
 namespace lanner::kernels {
 namespace {
 
-// A block is two teams, which share the inputs; a team takes one tile of 16 outputs at a time, a warp of it
-// one slice.
+// A block is two teams, which share the inputs; a team computes one product of 16 outputs at a time, a warp
+// of it one slice. Of a gate's two products each team has one.
 constexpr unsigned kTeamThreads = 32 * kSlices;
 constexpr unsigned kTeams = 2;
 constexpr unsigned kThreads = kTeams * kTeamThreads;
 static_assert(kThreads == kRowThreads);
 constexpr std::size_t kMostSharedBytes = std::size_t{225} << 10;
 
-__device__ void wait_for_team(unsigned team) {
-  // Constant names: with a variable one a block would claim all barriers.
-  if (team == 0)
-    asm volatile("bar.sync 1, %0;" ::"n"(kTeamThreads) : "memory");
-  else
-    asm volatile("bar.sync 2, %0;" ::"n"(kTeamThreads) : "memory");
-}
+/// Products of a team whose sums stay in shared memory until the block adds up all of their slices.
+__host__ __device__ constexpr unsigned batch_steps(unsigned rows) { return unsigned(kStreamRows) / rows; }
 
 /// Which 16 outputs of which product come `at`-th.
 struct TilePlace {
@@ -38,32 +33,25 @@ __device__ TilePlace tile_place(const TiledProductCudaArgs& args, unsigned at) {
   return {product, at};
 }
 
-/// The tiles and products of a team, one after the other.
-template <TileCode kCode, unsigned kGroup, bool kHalf>
+/// The slices of a warp, one after the other.
+template <TileCode kCode, unsigned kGroup>
 struct Walk {
   const TiledProductCudaArgs& args;
   unsigned tiles;
   unsigned begin;
+  unsigned team;
   unsigned at;
-  unsigned pass = 0;
 
-  __device__ bool ended() const { return at >= tiles; }
-  __device__ void advance() {
-    if (args.gate != ProductGate::kNone && pass == 0) {
-      pass = 1;
-      return;
-    }
-    pass = 0;
-    at += kTeams * gridDim.x;
-  }
-  __device__ ChunkSource<kCode, kGroup, kHalf> source() const {
-    if (ended()) return {};
+  __device__ PairSource<kCode, kGroup> next() {
+    if (at >= tiles) return {};
+    const bool gate = args.gate != ProductGate::kNone;
     const TilePlace place = tile_place(args, at);
-    return {args.w[args.gate == ProductGate::kNone ? place.product : pass], place.tile, begin};
+    at += (gate ? 1 : kTeams) * gridDim.x;
+    return {args.w[gate ? team : place.product], place.tile, begin};
   }
 };
 
-/// A block's copy of the split rows; `rows` side by side, sums padded to an even number.
+/// A block's copy of the split rows; `rows` side by side, sums (of two parts only) padded to an even number.
 struct Inputs {
   uint4* high;
   uint4* low;
@@ -72,7 +60,7 @@ struct Inputs {
   unsigned even_rows;  ///< sums of a unit
 
   __host__ __device__ static std::size_t bytes(unsigned units, unsigned rows, unsigned parts) {
-    return std::size_t{units} * (rows * parts * 64 + (rows + 1) / 2 * 8);
+    return std::size_t{units} * (rows * parts * 64 + (parts == 2 ? (rows + 1) / 2 * 8 : 0));
   }
 
   __device__ Inputs(uint4* memory, unsigned units, unsigned rows, bool two_parts)
@@ -82,40 +70,42 @@ struct Inputs {
         width(rows * 4),
         even_rows((rows + 1) / 2 * 2) {}
 
-  __device__ void form(const RowInputCuda& from, const HeldGains<kThreads>& gains, unsigned units,
-                       unsigned rows, float2* shared, float* factors) {
+  /// Waits for earlier kernels.
+  template <unsigned kHeld, unsigned kGains>
+  __device__ void form(const RowInputCuda& from, unsigned units, unsigned rows, float2* shared,
+                       float* factors) {
+    const HeldGains<kThreads, kGains> gains(from);
+    wait_for_earlier();
     for (unsigned row = 0; row < rows; ++row) {
-      const float factor = prepare_row(from, gains, row, units, low != nullptr, shared,
-                                       [&](unsigned octet, const OctetParts& parts) {
-                                         const unsigned at = octet / 4 * width + row * 4 + octet % 4;
-                                         high[at] = parts.high;
-                                         if (low != nullptr) low[at] = parts.low;
-                                         if (octet % 4 == 0)
-                                           sums[octet / 4 * even_rows + row] = parts.unit_sum;
-                                       });
+      const auto keep = [&](unsigned octet, const OctetParts& parts) {
+        const unsigned at = octet / 4 * width + row * 4 + octet % 4;
+        high[at] = parts.high;
+        if (low != nullptr) low[at] = parts.low;
+        if (low != nullptr && octet % 4 == 0) sums[octet / 4 * even_rows + row] = parts.unit_sum;
+      };
+      const float factor =
+          prepare_row<kThreads, kHeld>(from, gains, row, units, low != nullptr, shared, keep);
       if (threadIdx.x == 0) factors[row] = factor;
     }
   }
 
   __device__ void copy(const SplitRows& x, unsigned units, unsigned rows, float* factors) {
+    wait_for_earlier();
     for (unsigned i = threadIdx.x; i < units * width; i += kThreads) {
       const unsigned from = i / width * 32 + i % width;
       high[i] = __ldcg(static_cast<const uint4*>(x.high) + from);
       if (low != nullptr) low[i] = __ldcg(static_cast<const uint4*>(x.low) + from);
     }
-    for (unsigned i = threadIdx.x; i < units * rows; i += kThreads)
+    for (unsigned i = threadIdx.x; low != nullptr && i < units * rows; i += kThreads)
       sums[i / rows * even_rows + i % rows] = __ldcg(x.sums + i / rows * 8 + i % rows);
     if (threadIdx.x < rows) factors[threadIdx.x] = x.factors[threadIdx.x];
   }
 };
 
-/// One slice of 16 outputs. The slice's first chunks are on their way to `ahead`, and afterwards those of
-/// `next`.
-template <TileCode kCode, unsigned kGroup, bool kHalf, unsigned kAhead>
-__device__ void slice_product(float (&sums)[4], ChunkSlots<kCode, kGroup, kHalf, kAhead, kThreads>& ahead,
-                              const ChunkSource<kCode, kGroup, kHalf>& from,
-                              const ChunkSource<kCode, kGroup, kHalf>& next, const Inputs& x, unsigned begin,
-                              unsigned count, unsigned rows, bool f16_tables) {
+/// One slice of 16 outputs, which comes out of `ring`.
+template <TileCode kCode, unsigned kGroup, bool kHalf, unsigned kPairs, typename Next>
+__device__ void slice_product(float (&sums)[4], PairRing<kCode, kGroup, kHalf, kPairs>& ring, Next&& next,
+                              const Inputs& x, unsigned begin, unsigned rows, bool f16_tables) {
   const unsigned lane = threadIdx.x % 32;
   // Lanes beyond the rows repeat the last one: what they compute is not kept.
   const unsigned place = min(lane / 4, rows - 1) * 4 + lane % 4;
@@ -124,7 +114,8 @@ __device__ void slice_product(float (&sums)[4], ChunkSlots<kCode, kGroup, kHalf,
   const float* unit_sums = x.sums + begin * 2 * x.even_rows + min(lane % 4 * 2, x.even_rows - 2);
   float part[4] = {};
   float2 inputs = {};
-  const auto use = [&](const Chunk<kCode, kGroup, kHalf>& chunk, unsigned c) {
+  bool second = false;  // of a group of 128
+  ring.walk(next, [&](const Chunk<kCode, kGroup, kHalf>& chunk) {
 #pragma unroll
     for (unsigned unit = 0; unit < 2; ++unit) {
       const uint4 h = high[unit * x.width];
@@ -134,24 +125,44 @@ __device__ void slice_product(float (&sums)[4], ChunkSlots<kCode, kGroup, kHalf,
       } else {
         multiply_unit(part, unit_fragments<kCode>(chunk.codes, unit), h, low[unit * x.width]);
         inputs = add2(inputs, *reinterpret_cast<const float2*>(unit_sums + unit * x.even_rows));
-        if (kGroup == 32 || (unit == 1 && (kGroup == 64 || (begin + c) % 2 == 1))) {
+        if (kGroup == 32 || (unit == 1 && (kGroup == 64 || second))) {
           end_group(sums, part, output_pair(chunk.entries[kGroup == 32 ? unit : 0], f16_tables), inputs);
           inputs = {};
         }
       }
     }
+    second = !second;
     high += 2 * x.width;
     if constexpr (!kHalf) {
       low += 2 * x.width;
       unit_sums += 2 * x.even_rows;
     }
-  };
-  ahead.walk(from, next, count, use);
+  });
 }
 
+/// The output that a thread adds up behind a batch.
+struct BatchOutput {
+  unsigned product = 0;
+  unsigned n = 0;
+  std::size_t to = 0;
+  bool mine = false;
+
+  /// `at`: place of the 16 outputs; element: which of rows * 16.
+  __device__ BatchOutput(const TiledProductCudaArgs& args, unsigned tiles, unsigned at, unsigned element) {
+    if (at >= tiles) return;
+    const TilePlace place = tile_place(args, at);
+    const TiledWeight& w = args.w[place.product];
+    product = place.product;
+    n = place.tile * 16 + element % 16;
+    to = std::size_t{element / 16} * w.rows + n;
+    mine = n < w.rows;
+  }
+};
+
 // Fast because the weights of a warp flow through its ring without a pause, from before the kernel ahead has
-// ended, and because the inputs are normed and split where they are used.
-template <TileCode kCode, unsigned kGroup, bool kHalf, unsigned kAhead>
+// ended, because the inputs are normed and split where they are used, and because warps wait for each other
+// once in a batch. Two blocks do not fit a multiprocessor, on purpose: two of one launch would meet on some.
+template <TileCode kCode, unsigned kGroup, bool kHalf, unsigned kPairs>
 __global__ void __launch_bounds__(kThreads, 1)
     stream_kernel(const __grid_constant__ TiledProductCudaArgs args) {
   let_next_start();
@@ -161,7 +172,6 @@ __global__ void __launch_bounds__(kThreads, 1)
   const unsigned lane = threadIdx.x % 32;
   const unsigned team = threadIdx.x / kTeamThreads;
   const unsigned slice = threadIdx.x / 32 % kSlices;
-  const unsigned first = blockIdx.x + team * gridDim.x;
   const bool gate = args.gate != ProductGate::kNone;
   const TiledWeight& shape = args.w[0];
   unsigned tiles = shape.tiles();
@@ -170,97 +180,97 @@ __global__ void __launch_bounds__(kThreads, 1)
   const unsigned per_slice = slice_chunks(shape);
   const unsigned begin = min(slice * per_slice, shape.chunks);
   const unsigned count = min(begin + per_slice, shape.chunks) - begin;
-  Walk<kCode, kGroup, kHalf> walk{args, tiles, begin, first};
-  ChunkSource<kCode, kGroup, kHalf> from = walk.source();
-  ChunkSlots<kCode, kGroup, kHalf, kAhead, kThreads> ahead(stream_shared);
-  ahead.start(from, count);
-  const HeldGains<kThreads> gains(args.input);
-  wait_for_earlier();
+  using Ring = PairRing<kCode, kGroup, kHalf, kPairs>;
+  Walk<kCode, kGroup> walk{args, tiles, begin, team, blockIdx.x + (gate ? 0 : team * gridDim.x)};
+  const auto next = [&] { return walk.next(); };
+  Ring ring(stream_shared, count, next);
 
   const unsigned rows = args.rows;
   const unsigned units = shape.chunks * 2;
-  uint4* behind = stream_shared + ChunkSlots<kCode, kGroup, kHalf, kAhead, kThreads>::kBytes / sizeof(uint4);
+  uint4* behind = stream_shared + kThreads / 32 * Ring::kWarpBytes / sizeof(uint4);
   Inputs inputs(behind, units, rows, !kHalf);
-  if (args.input.x != nullptr)
-    inputs.form(args.input, gains, units, rows, reduced, factors);
-  else
+  if (args.input.x == nullptr)
     inputs.copy(args.x, units, rows, factors);
+  else if (args.input.norm)
+    inputs.form<2, 2>(args.input, units, rows, reduced, factors);
+  else
+    inputs.form<5, 0>(args.input, units, rows, reduced, factors);
   __syncthreads();
 
-  // Sums of slices: [team][parity of the tile][product of a gate][slice][row][16 outputs]
-  const unsigned slice_floats = inputs.even_rows * 16;
-  float* slices = reinterpret_cast<float*>(behind) +
-                  Inputs::bytes(units, rows, shape.parts()) / sizeof(float) +
-                  team * (gate ? 4 : 2) * kSlices * slice_floats;
-  const unsigned used = used_slices(shape);
+  // Sums of slices: [parity of the batch][step][team][slice][rows][16 outputs]
+  const unsigned outputs = rows * 16;
+  float* slices =
+      reinterpret_cast<float*>(behind) + Inputs::bytes(units, rows, shape.parts()) / sizeof(float);
+  const unsigned batch = batch_steps(rows);
+  const unsigned products = gate ? 2 : 1;
+  const unsigned places = batch * kTeams / products;
+  const unsigned place = threadIdx.x / outputs;
+  const unsigned element = threadIdx.x % outputs;
   unsigned parity = 0;
-  const unsigned element = threadIdx.x % kTeamThreads;
-  const unsigned row = element / 16;
-  for (unsigned at = first; at < tiles; at += kTeams * gridDim.x) {
-    const TilePlace place = tile_place(args, at);
-    const TiledWeight& w = args.w[place.product];
-    const unsigned n = place.tile * 16 + element % 16;
-    const bool mine_to_store = row < rows && n < w.rows;
-    const std::size_t to = std::size_t{row} * w.rows + n;
-    // Asked for before it is needed.
-    const float* residuals = args.residual[place.product];
-    float residual = 0;
-    if (mine_to_store && residuals != nullptr) residual = __ldcg(residuals + to);
-    float* mine = slices + parity * (gate ? 2 : 1) * kSlices * slice_floats;
-    for (unsigned pass = 0; pass < (gate ? 2U : 1U); ++pass) {
+  for (unsigned first = blockIdx.x; first < tiles; first += places * gridDim.x) {
+    // Asked for before they are needed.
+    float factor = 1;
+    float up_factor = 1;
+    float residual = -0.0F;  // adds nothing to any number
+    const unsigned at = place < places ? first + place * gridDim.x : tiles;
+    if (const BatchOutput output(args, tiles, at, element); output.mine) {
+      if (kHalf) factor = args.w[output.product].factors[output.n];
+      if (kHalf && gate) up_factor = args.w[1].factors[output.n];
+      const float* residuals = args.residual[output.product];
+      if (residuals != nullptr) residual = __ldcg(residuals + output.to);
+    }
+    float* mine = slices + parity * batch * kTeams * kSlices * outputs;
+    for (unsigned step = 0; step < batch; ++step) {
+      if (first + (gate ? step : step * kTeams + team) * gridDim.x >= tiles) break;
       float sums[4] = {};
-      walk.advance();
-      const ChunkSource<kCode, kGroup, kHalf> next = walk.source();
-      slice_product<kCode, kGroup, kHalf>(sums, ahead, from, next, inputs, begin, count, rows,
-                                          shape.f16_tables);
-      from = next;
-      float* sum_of = mine + (pass * kSlices + slice) * slice_floats;
-      if (lane % 4 * 2 < inputs.even_rows) {
+      slice_product(sums, ring, next, inputs, begin, rows, shape.f16_tables);
+      float* sum_of = mine + ((step * kTeams + team) * kSlices + slice) * outputs;
 #pragma unroll
-        for (unsigned i = 0; i < 4; ++i) sum_of[(lane % 4 * 2 + i % 2) * 16 + lane / 4 + i / 2 * 8] = sums[i];
+      for (unsigned i = 0; i < 4; ++i) {
+        const unsigned row = lane % 4 * 2 + i % 2;
+        if (row < rows) sum_of[row * 16 + lane / 4 + i / 2 * 8] = sums[i];
       }
     }
-    wait_for_team(team);
-    if (mine_to_store) {
+    __syncthreads();
+    if (const BatchOutput output(args, tiles, at, element); output.mine) {
+      const float* sum_of = mine + place * products * kSlices * outputs + element;
+      // Slices that no input belongs to are zeros.
       float value = 0;
-      for (unsigned i = 0; i < used; ++i) value += mine[i * slice_floats + element];
-      value *= kHalf ? factors[row] * w.factors[n] : factors[row];
+#pragma unroll
+      for (unsigned i = 0; i < kSlices; ++i) value += sum_of[i * outputs];
+      value *= factors[element / 16] * factor;
       if (gate) {
         float up = 0;
-        for (unsigned i = 0; i < used; ++i) up += mine[(kSlices + i) * slice_floats + element];
-        value = gated(args.gate, value, up * (kHalf ? factors[row] * args.w[1].factors[n] : factors[row]));
+#pragma unroll
+        for (unsigned i = 0; i < kSlices; ++i) up += sum_of[(kSlices + i) * outputs];
+        value = gated(args.gate, value, up * (factors[element / 16] * up_factor));
       }
-      args.out[place.product][to] = residuals == nullptr ? value : residual + value;
+      args.out[output.product][output.to] = residual + value;
     }
     parity ^= 1;
   }
   wait_copies<0>();
 }
 
-/// Bytes of a block beside its slots.
-std::size_t input_bytes(const TiledProductCudaArgs& args) {
-  const std::size_t slices = std::size_t{kTeams} * (args.gate == ProductGate::kNone ? 2 : 4) * kSlices *
-                             ((args.rows + 1) / 2 * 2) * 16;
-  return Inputs::bytes(args.w[0].chunks * 2, args.rows, args.w[0].parts()) + slices * sizeof(float);
+/// Shared memory of a block.
+template <typename Ring>
+std::size_t block_bytes(const TiledProductCudaArgs& args) {
+  const std::size_t sums = std::size_t{2} * batch_steps(args.rows) * kTeams * kSlices * args.rows * 16;
+  return kThreads / 32 * Ring::kWarpBytes +
+         Inputs::bytes(args.w[0].chunks * 2, args.rows, args.w[0].parts()) + sums * sizeof(float);
 }
 
-/// f<ahead>() with a number that leaves little of a slice's last round unused.
-template <TileCode kCode, bool kHalf, typename F>
-void for_ahead(unsigned count, F&& f) {
-  if constexpr (kCode == TileCode::kInt4 && kHalf) {
-    const auto unused = [&](unsigned ahead) { return (ahead - count % ahead) % ahead * 16 / count; };
-    if (unused(8) <= unused(6)) return f.template operator()<8>();
-    return f.template operator()<6>();
-  }
-  f.template operator()<kCode == TileCode::kInt4 ? 6U : kCode == TileCode::kInt8 ? 4U : 2U>();
-}
+/// Pairs of chunks of a warp on their way.
+template <TileCode kCode>
+constexpr unsigned kRingPairs = kCode == TileCode::kInt4 ? 4 : 2;
 
 }  // namespace
 
 bool can_stream(const TiledProductCudaArgs& args) {
-  constexpr std::size_t kMostSlotBytes = ChunkSlots<TileCode::kInt4, 32, true, 8, kThreads>::kBytes;
   if (args.experts.most > 0 || args.rows > kStreamRows) return false;
-  return input_bytes(args) + kMostSlotBytes <= kMostSharedBytes;
+  return for_kind(args.w[0], [&]<TileCode kCode, unsigned kGroup, bool kHalf>() {
+    return block_bytes<PairRing<kCode, kGroup, kHalf, kRingPairs<kCode>>>(args) <= kMostSharedBytes;
+  });
 }
 
 void stream_product(CudaQueue& queue, const TiledProductCudaArgs& args) {
@@ -269,11 +279,9 @@ void stream_product(CudaQueue& queue, const TiledProductCudaArgs& args) {
   for (unsigned i = 0; i < (gate ? 1 : args.count); ++i) tiles += args.w[i].tiles();
   const Grid grid = {std::min(tiles, std::uint32_t(queue.multiprocessors()))};
   for_kind(args.w[0], [&]<TileCode kCode, unsigned kGroup, bool kHalf>() {
-    for_ahead<kCode, kHalf>(slice_chunks(args.w[0]), [&]<unsigned kAhead>() {
-      const std::size_t shared =
-          ChunkSlots<kCode, kGroup, kHalf, kAhead, kThreads>::kBytes + input_bytes(args);
-      queue.launch(stream_kernel<kCode, kGroup, kHalf, kAhead>, grid, {kThreads, shared}, args);
-    });
+    constexpr unsigned kPairs = kRingPairs<kCode>;
+    queue.launch(stream_kernel<kCode, kGroup, kHalf, kPairs>, grid,
+                 {kThreads, block_bytes<PairRing<kCode, kGroup, kHalf, kPairs>>(args)}, args);
   });
 }
 
