@@ -103,6 +103,7 @@ template <std::size_t Queries, typename T>
       for (std::size_t v = 0; v < Queries; ++v)
         sums[v] = add_products(sums[v], k, load_words(queries + v * row_words + word));
     };
+#pragma GCC unroll 4
     for (std::size_t i = 0; i < whole; i += kPanel) add(key + i, i / 2);
     if (whole != keys.head_dim) {
       T rest[kPanel] = {};
@@ -219,24 +220,20 @@ class Int16Block {
   void operator()(AttentionPass& pass, const HeadBlock& block) const {
     const BlockPlaces places = find_places(pass, block.begin);
     if (places.low >= places.high) return;
-    float shifts[kKvBlock];
     const auto* keys = rows_(block.keys, places.low, places.high, widened_);
-    for (std::size_t place = places.low; place < places.high; ++place) {
-      read_ahead(block.values, place);
-      key_scales_[place] = largest_magnitude(keys + place * pass.head_dim, pass.head_dim);
-    }
-    row_scales(key_scales_ + places.low, shifts + places.low, places.high - places.low, score_code_);
-    multiply_keys(pass, keys, shifts, places);
+    const auto round_keys = [&](const BlockPlaces& some, const float* shifts) {
+      take_keys(pass, keys, some, shifts);
+    };
+    scale_rows(keys, places, {key_scales_, score_code_, block.values}, pass.head_dim, round_keys);
+    if (!few_) multiply_keys(pass.count, places);
 
     const auto* values = rows_(block.values, places.low, places.high, widened_);
-    for (std::size_t place = places.low; place < places.high; ++place) {
-      if (block.next_keys != nullptr) read_ahead(block.next_keys, place);
-      value_scales_[place] = largest_magnitude(values + place * pass.head_dim, pass.head_dim);
-    }
-    row_scales(value_scales_ + places.low, shifts + places.low, places.high - places.low,
-               static_cast<float>(kInt16WeightCode));
-    for (std::size_t pair = places.low / 2; pair < (places.high + 1) / 2; ++pair)
-      round_values(values, pair, places, shifts, pass.head_dim);
+    const auto round_values = [&](const BlockPlaces& some, const float* shifts) {
+      for (std::size_t pair = some.low / 2; pair < (some.high + 1) / 2; ++pair)
+        round_pair_of_values(values, pair, some, shifts, pass.head_dim);
+    };
+    scale_rows(values, places, {value_scales_, static_cast<float>(kInt16WeightCode), block.next_keys},
+               pass.head_dim, round_values);
     for (std::size_t query = 0; query < pass.count; query += kLanes) weigh(pass, query, places);
     add_values(pass, places);
   }
@@ -285,21 +282,53 @@ class Int16Block {
     return places;
   }
 
+  /// What rows of keys or values become: their scales go to `scales`, codes are at most `code`, and meanwhile
+  /// the memory of the same places at `ahead`, if any, is read ahead.
+  struct Rounding {
+    float* scales;
+    float code;
+    const std::byte* ahead;
+  };
+
+  /// Calls round(places, shifts) for some places after another, while their rows are in the first-level
+  /// cache.
+  template <typename T, typename Round>
+  void scale_rows(const T* rows, const BlockPlaces& all, const Rounding& to, std::size_t head_dim,
+                  const Round& round) const {
+    constexpr std::size_t kTogether = 16;
+    float shifts[kKvBlock];
+    for (BlockPlaces some = all; some.low < all.high; some.low = some.high) {
+      some.high = smaller((some.low / kTogether + 1) * kTogether, all.high);
+      for (std::size_t place = some.low; place < some.high; ++place) {
+        if (to.ahead != nullptr) read_ahead(to.ahead, place);
+        to.scales[place] = largest_magnitude(rows + place * head_dim, head_dim);
+      }
+      row_scales(to.scales + some.low, shifts + some.low, some.high - some.low, to.code);
+      round(some, shifts);
+    }
+  }
+
+  /// Scores of few queries, or codes of keys for many.
   template <typename T>
-  void multiply_keys(const AttentionPass& pass, const T* keys, const float* shifts,
-                     const BlockPlaces& places) const {
-    const KeyRows<T> rows = {keys, shifts, places.low, places.high, pass.head_dim};
-    if (few_) return dot_few(scores_, rows, queries_, pass.count, row_words_);
+  void take_keys(const AttentionPass& pass, const T* keys, const BlockPlaces& places,
+                 const float* shifts) const {
+    if (few_) {
+      const KeyRows<T> rows = {keys, shifts, places.low, places.high, pass.head_dim};
+      return dot_few(scores_, rows, queries_, pass.count, row_words_);
+    }
     for (std::size_t place = places.low; place < places.high; ++place)
       round_row(keys_ + place * row_words_, keys + place * pass.head_dim, pass.head_dim, shifts[place]);
-    const std::int32_t* words = keys_ + places.low * row_words_;
-    for (std::size_t query = 0; query < pass.count; query += kPanel) {
+  }
+
+  void multiply_keys(std::size_t queries, const BlockPlaces& places) const {
+    const std::int32_t* keys = keys_ + places.low * row_words_;
+    for (std::size_t query = 0; query < queries; query += kPanel) {
       const std::int32_t* panel = queries_ + query * row_words_;
       std::int32_t* scores = scores_ + places.low * kScoreStride + query;
-      if (pass.count - query > kLanes)
-        score_rows<2>(scores, words, places.high - places.low, panel, row_words_);
+      if (queries - query > kLanes)
+        score_rows<2>(scores, keys, places.high - places.low, panel, row_words_);
       else
-        score_rows<1>(scores, words, places.high - places.low, panel, row_words_);
+        score_rows<1>(scores, keys, places.high - places.low, panel, row_words_);
     }
   }
 
@@ -313,8 +342,8 @@ class Int16Block {
   /// A pair of places becomes words; of a place that no query attends, those of another one: its weights are
   /// 0.
   template <typename T>
-  void round_values(const T* values, std::size_t pair, const BlockPlaces& places, const float* shifts,
-                    std::size_t head_dim) const {
+  void round_pair_of_values(const T* values, std::size_t pair, const BlockPlaces& places, const float* shifts,
+                            std::size_t head_dim) const {
     const std::size_t first = larger(2 * pair, places.low);
     const std::size_t second = smaller(2 * pair + 1, places.high - 1);
     join_rows(values_ + pair * kPanel, values + first * head_dim, values + second * head_dim, shifts[first],

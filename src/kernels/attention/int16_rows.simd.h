@@ -20,6 +20,7 @@ inline float largest_magnitude(const float* row, std::size_t count) {
 inline float largest_magnitude(const std::uint16_t* row, std::size_t count) {
   Words most = no_words();
   const std::size_t whole = count - count % (2 * kLanes);
+#pragma GCC unroll 4
   for (std::size_t i = 0; i < whole; i += 2 * kLanes) most = larger_magnitudes(most, row + i);
   if (whole != count) {
     std::uint16_t rest[2 * kLanes] = {};
