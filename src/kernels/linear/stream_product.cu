@@ -143,8 +143,8 @@ __device__ void slice_product(float (&sums)[4], PairRing<kCode, kGroup, kHalf, k
 /// The output that a thread adds up behind a batch.
 struct BatchOutput {
   unsigned product = 0;
-  unsigned n = 0;
-  std::size_t to = 0;
+  unsigned n = 0;      ///< which of the product's outputs
+  std::size_t to = 0;  ///< its place in out [rows, outputs]
   bool mine = false;
 
   /// `at`: place of the 16 outputs; element: which of rows * 16.
