@@ -3,11 +3,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstdio>
+#include <optional>
 #include <string>
+#include <system_error>
 
 #include "io/file_error.h"
 #include "io/message_text.h"
@@ -25,11 +30,70 @@ void flush_folder(const std::filesystem::path& folder) {
   if (descriptor.is_open()) ::fsync(descriptor.get());
 }
 
+/// Takes a decimal number off the front of `text`.
+std::optional<int> take_number(std::string_view& text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < 0) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+bool take(std::string_view& text, std::string_view start) {
+  if (!text.starts_with(start)) return false;
+  text.remove_prefix(start.size());
+  return true;
+}
+
+/// The process that gave a temporary file of `target` its name; nothing for any other file.
+std::optional<pid_t> writer_of(std::string_view name, std::string_view target) {
+  if (!take(name, target) || !take(name, ".")) return std::nullopt;
+  const std::optional<int> process = take_number(name);
+  const bool ours = process && take(name, "-") && take_number(name) && name == ".tmp";
+  return ours ? process : std::nullopt;
+}
+
+/// A process of this number may have been another one: in a container they are few.
+bool may_be_gone(pid_t process) {
+  return process == ::getpid() || (::kill(process, 0) != 0 && errno == ESRCH);
+}
+
+/// Removes a file that nobody holds a lock on.
+void remove_unlocked(const std::filesystem::path& file) {
+  const FileDescriptor descriptor(::open(file.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!descriptor.is_open() || ::fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  if (::flock(descriptor.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(file.c_str());
+}
+
+/// Removes what processes that were killed while they wrote `target` left beside it. A file that cannot be
+/// removed is no fault.
+void remove_leftovers(const std::filesystem::path& target) {
+  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const auto writer = writer_of(entry->path().filename().native(), target.filename().native());
+    if (writer && may_be_gone(*writer)) remove_unlocked(entry->path());
+  }
+}
+
+/// Marks a new temporary file as one that is being written, until it is closed. False when somebody took it
+/// for a leftover before that.
+bool claim(int descriptor) {
+  while (::flock(descriptor, LOCK_EX) != 0) {
+    if (errno != EINTR) return true;  // no locks here: then nobody removes leftovers either
+  }
+  struct stat status {};
+  return ::fstat(descriptor, &status) != 0 || status.st_nlink > 0;
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(const std::filesystem::path& target) : target_(target) {
   struct stat status {};
   if (::stat(target.c_str(), &status) == 0) require_regular_file(target, status);
+  remove_leftovers(target);
   for (int i = 0; i < kMaxTemporaryNames && !descriptor_.is_open(); ++i) {
     temporary_ = target;
     temporary_ += fmt::format(".{}-{}.tmp", ::getpid(), i);
@@ -39,6 +103,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& target) : target_(target) {
       throw Error(ErrorKind::kNotFound,
                   fmt::format("{}: its folder does not exist; make it first", printable(target.native())));
     if (!descriptor_.is_open() && errno != EEXIST) throw file_error(target, "create", errno);
+    if (descriptor_.is_open() && !claim(descriptor_.get())) descriptor_ = {};
   }
   if (!descriptor_.is_open()) throw file_error(target, "create a temporary file beside it", EEXIST);
 }

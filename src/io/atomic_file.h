@@ -13,8 +13,8 @@ namespace lanner::io {
 
 /// Writes a file that appears under its name complete or not at all: bytes go to a temporary neighbour,
 /// commit() flushes it to disk and renames it over the target. Without commit() (an exception) the temporary
-/// is removed and an older target stays. All members throw Error kIo naming the target; a full disk is named
-/// as such.
+/// is removed and an older target stays. What killed processes left of the same target is removed first. All
+/// members throw Error kIo naming the target; a full disk is named as such.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& target);

@@ -3,8 +3,12 @@
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include "io/file_size_limit.h"
 #include "io/safetensors_bytes.h"
@@ -17,6 +21,14 @@ namespace {
 std::ptrdiff_t file_count(const TemporaryFolder& folder) {
   return std::distance(std::filesystem::directory_iterator(folder.path()),
                        std::filesystem::directory_iterator());
+}
+
+/// The number of a process that has ended.
+std::string ended_process() {
+  const pid_t process = ::fork();
+  if (process == 0) ::_exit(0);
+  REQUIRE(::waitpid(process, nullptr, 0) == process);
+  return std::to_string(process);
 }
 
 }  // namespace
@@ -53,6 +65,35 @@ TEST_CASE("AtomicFile without commit leaves the older file and no temporary") {
   CHECK(file_count(folder) == 1);
   write_text_file(target, "newer");
   CHECK(read_text_file(target) == "newer");
+}
+
+TEST_CASE("AtomicFile removes what a killed process left of the same file, and nothing else") {
+  const TemporaryFolder folder;
+  const std::string ended = ended_process();
+  const std::string ours = std::to_string(::getpid());
+  const std::string parent = std::to_string(::getppid());
+  const std::filesystem::path target = folder.path() / "out.txt";
+  const std::vector<std::string> leftovers{"out.txt." + ended + "-0.tmp", "out.txt." + ended + "-12.tmp",
+                                           "out.txt." + ours + "-900.tmp"};
+  const std::vector<std::string> others{"out.txt." + parent + "-0.tmp",   "out.txt." + ended + "-0.tmp2",
+                                        "out.txt." + ended + ".tmp",      "out.txt." + ended + "--1.tmp",
+                                        "out.txt.-" + ended + "-0.tmp",   "my_out.txt." + ended + "-0.tmp",
+                                        "out.txt.bak." + ended + "-0.tmp"};
+  for (const auto* names : {&leftovers, &others})
+    for (const std::string& name : *names) folder.write(name, "x");
+  const std::string linked = folder.path() / ("out.txt." + ended + "-7.tmp");
+  std::filesystem::create_symlink(folder.write("precious", "x"), linked);
+  {
+    AtomicFile being_written(target);
+    write_text_file(target, "new");
+    CHECK(read_text_file(target) == "new");
+    being_written.append("newer");
+    being_written.commit();
+  }
+  CHECK(read_text_file(target) == "newer");
+  for (const std::string& name : leftovers) CHECK_FALSE(std::filesystem::exists(folder.path() / name));
+  for (const std::string& name : others) CHECK(std::filesystem::exists(folder.path() / name));
+  CHECK(std::filesystem::exists(linked));
 }
 
 TEST_CASE("AtomicFile reports a target it cannot write") {
