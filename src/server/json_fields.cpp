@@ -13,6 +13,15 @@
 
 namespace lanner::server {
 
+namespace {
+
+/// JSON's integers beyond 64 bits are read as floating point.
+bool is_beyond_integers(const Json& value) {
+  return value.is_number_float() && std::abs(value.get<double>()) >= 0x1p63;
+}
+
+}  // namespace
+
 void refuse_type(std::string_view param, std::string_view expected, const Json& found) {
   const char* type = found.is_number_float() ? "number with a fraction or exponent" : found.type_name();
   refuse_field(param, "invalid_type", fmt::format("{} must be {}, found a {}", param, expected, type));
@@ -48,10 +57,11 @@ std::optional<bool> JsonFields::boolean(std::string_view name) const {
 std::optional<std::int64_t> JsonFields::integer(std::string_view name, IntegerRange range) const {
   const Json* value = find(name);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_number_integer()) refuse_type(path(name), "a whole number", *value);
   const bool too_large =
-      value->is_number_unsigned() &&
-      value->get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max());
+      is_beyond_integers(*value) ||
+      (value->is_number_unsigned() &&
+       value->get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max()));
+  if (!too_large && !value->is_number_integer()) refuse_type(path(name), "a whole number", *value);
   if (too_large || value->get<std::int64_t>() < range.low || value->get<std::int64_t>() > range.high)
     refuse_field(
         path(name), "invalid_value",
@@ -124,8 +134,10 @@ std::vector<TokenId> read_token_ids(const Json& array, std::string_view param, s
   ids.reserve(array.size());
   for (const Json& id : array) {
     const std::string at = fmt::format("{}[{}]", param, ids.size());
-    if (!id.is_number_integer()) refuse_type(at, "a token id", id);
-    if ((!id.is_number_unsigned() && id.get<std::int64_t>() < 0) || id.get<std::uint64_t>() >= vocabulary)
+    const bool too_large = is_beyond_integers(id);
+    if (!too_large && !id.is_number_integer()) refuse_type(at, "a token id", id);
+    if (too_large || (!id.is_number_unsigned() && id.get<std::int64_t>() < 0) ||
+        id.get<std::uint64_t>() >= vocabulary)
       refuse_field(at, "invalid_value",
                    fmt::format("{} is {}, expected a token id from 0 to {}", at, id.dump(), vocabulary - 1));
     ids.push_back(id.get<TokenId>());

@@ -3,9 +3,12 @@
 // it.
 #include <doctest/doctest.h>
 
+#include <optional>
+
 #include "server/chat_request.h"
 #include "server/completion_request.h"
 #include "server/http_client.h"
+#include "server/json_fields.h"
 #include "server/messages_request.h"
 #include "server/problem.h"
 #include "server/test_server.h"
@@ -25,15 +28,19 @@ engine::SamplingOptions sampling_of(const Json& fields) {
   return read_chat_request(chat_with(fields), kRules).generation.request.sampling;
 }
 
-/// "status code param" of a refused chat request.
-std::string refusal(const Json& fields) {
+std::optional<Problem> refused(const Json& fields) {
   try {
     read_chat_request(chat_with(fields), kRules);
   } catch (const RequestError& error) {
-    const Problem& problem = error.problem();
-    return std::to_string(problem.status) + " " + problem.code + " " + problem.param;
+    return error.problem();
   }
-  return "accepted";
+  return std::nullopt;
+}
+
+/// "status code param" of a refused chat request.
+std::string refusal(const Json& fields) {
+  const std::optional<Problem> problem = refused(fields);
+  return problem ? std::to_string(problem->status) + " " + problem->code + " " + problem->param : "accepted";
 }
 
 const Json kTools{{{"type", "function"}, {"function", {{"name", "a"}}}},
@@ -104,6 +111,20 @@ TEST_CASE("every sampler's fields arrive, and none takes a text or a value out o
   CHECK(refusal({{"xtc_probability", 1.5}}) == "400 invalid_value xtc_probability");
   CHECK(refusal({{"adaptive_decay", 1}}) == "400 invalid_value adaptive_decay");
   CHECK(refusal({{"samplers", {"top_x"}}}) == "400 invalid_value samplers[0]");
+}
+
+TEST_CASE("a whole number beyond 64 bits is out of range, one with a fraction is of another type") {
+  for (const char* number :
+       {"18446744073709551616", "9223372036854775808", "-9223372036854775809", "1e300"}) {
+    CAPTURE(number);
+    for (const char* field : {"seed", "max_tokens"})
+      CHECK(refusal({{field, Json::parse(number)}}) == "400 invalid_value " + std::string(field));
+    CHECK_THROWS_AS(read_token_ids({Json::parse(number)}, "prompt", 100), RequestError);
+  }
+  CHECK(refused({{"seed", Json::parse("18446744073709551616")}})->message ==
+        "seed is 1.8446744073709552e+19, expected -9223372036854775808 to 9223372036854775807");
+  CHECK(refusal({{"seed", 1.5}}) == "400 invalid_type seed");
+  CHECK(refusal({{"seed", 1e3}}) == "400 invalid_type seed");
 }
 
 TEST_CASE("fields that change nothing are accepted with any value") {
