@@ -69,8 +69,8 @@ ReadAnswer read_answer(engine::Engine& engine, engine::Request request, AnswerPr
   AnswerCollector collector(printer, bar);
   engine::RequestHandle handle = engine.require(std::move(request));
   while (!handle.is_over()) {
-    if (const auto event = handle.next_for(kBetweenLooks)) collector.take(*event);
     if (watch.raised()) handle.cancel();
+    if (const auto event = handle.next_for(kBetweenLooks)) collector.take(*event);
   }
   return collector.finish();
 }

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 
 #include "cli/chat_session.h"
 #include "cli/edit_line_reader.h"
 #include "cli/exit_code.h"
+#include "cli/interrupt.h"
 #include "cli/model_loading.h"
 #include "cli/prompt_source.h"
 #include "core/error.h"
@@ -19,22 +19,17 @@ namespace {
 
 constexpr const char* kPrompt = "> ";
 
-std::unique_ptr<LineReader> open_reader(const ChatOptions& options, Console& console) {
-  if (console.terminal.in) return std::make_unique<EditLineReader>(options.history);
-  return std::make_unique<StreamLineReader>(console.in);
-}
-
 void greet(const engine::LoadedModel& model, Console& console) {
-  if (!console.terminal.in) return;
   console.log << fmt::format("{} ({}, context {} tokens). /help lists the commands, Ctrl-D leaves.\n",
                              io::printable(model.checkpoint().folder().native()),
                              model.model().facts().family, model.model().facts().context)
               << std::flush;
 }
 
-/// Handles one message. At a terminal a failure is told and the conversation goes on; in a script it ends it.
+bool is_blank(const std::string& message) { return message.find_first_not_of(" \t\n") == std::string::npos; }
+
+/// Handles one message; a failure is told and the conversation goes on.
 ChatSession::Next handle(ChatSession& session, const std::string& message, Console& console) {
-  if (!console.terminal.in) return session.handle(message);
   try {
     return session.handle(message);
   } catch (const Error& error) {
@@ -43,14 +38,11 @@ ChatSession::Next handle(ChatSession& session, const std::string& message, Conso
   }
 }
 
-/// The conversation, to its end; returns the exit code.
-int talk(ChatSession& session, const ChatOptions& options, const engine::LoadedModel& model,
-         Console& console) {
-  const auto reader = open_reader(options, console);
-  greet(model, console);
+/// A conversation at a terminal, to its end; returns the exit code.
+int talk(ChatSession& session, EditLineReader& reader, InterruptWatch& watch, Console& console) {
   bool interrupted = false;
   for (;;) {
-    const Line message = read_message(*reader, kPrompt);
+    const Line message = read_message(reader, kPrompt);
     if (message.status == LineStatus::kEnd) return kExitOk;
     if (message.status == LineStatus::kInterrupted) {
       if (!message.text.empty()) continue;  // it only took the line away
@@ -60,11 +52,23 @@ int talk(ChatSession& session, const ChatOptions& options, const engine::LoadedM
       continue;
     }
     interrupted = false;
-    if (message.text.find_first_not_of(" \t\n") == std::string::npos) continue;
-    reader->remember(message.text);
-    const ChatSession::Next next = handle(session, message.text, console);
+    if (is_blank(message.text)) continue;
+    reader.remember(message.text);
+    if (handle(session, message.text, console) == ChatSession::Next::kLeave) return kExitOk;
+    watch.clear();
+  }
+}
+
+/// A conversation whose messages are the lines of a pipe; its first failure is thrown. Ctrl-C ends it.
+int follow_script(ChatSession& session, Console& console) {
+  StreamLineReader reader(console.in);
+  for (;;) {
+    const Line message = read_message(reader, kPrompt);
+    if (message.status == LineStatus::kEnd) return kExitOk;
+    if (is_blank(message.text)) continue;
+    const ChatSession::Next next = session.handle(message.text);
     if (next == ChatSession::Next::kLeave) return kExitOk;
-    if (next == ChatSession::Next::kInterrupted && !console.terminal.in) return kExitInterrupted;
+    if (next == ChatSession::Next::kInterrupted) return kExitInterrupted;
   }
 }
 
@@ -94,7 +98,15 @@ int chat_command(const ChatOptions& options, Console& console) {
   refuse_media(options.chat, model->model().facts());
   model->text().chat_template();  // a folder without one cannot chat: say so now
   ChatSession session(options, model, tools, console);
-  const int exit_code = talk(session, options, *model, console);
+  if (!console.terminal.in) {
+    const int exit_code = follow_script(session, console);
+    session.keep_prompt_cache();
+    return exit_code;
+  }
+  InterruptWatch watch;  // from here on Ctrl-C costs nobody a conversation
+  EditLineReader reader(options.history, watch);
+  greet(*model, console);
+  const int exit_code = talk(session, reader, watch, console);
   session.keep_prompt_cache();
   return exit_code;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/answer_printer.h"
 #include "cli/answer_reader.h"
+#include "cli/interrupt.h"
 #include "core/error.h"
 #include "io/atomic_file.h"
 #include "io/json.h"
@@ -35,6 +36,8 @@ std::string trimmed(std::string_view text) {
   if (first == std::string_view::npos) return {};
   return std::string(text.substr(first, text.find_last_not_of(" \t\n") - first + 1));
 }
+
+bool is_of_user(const OrderedJson& message) { return message["role"] == "user"; }
 
 Error bad_command(const std::string& message) { return {ErrorKind::kInvalidArgument, message}; }
 
@@ -88,10 +91,15 @@ ChatSession::ChatSession(const ChatOptions& options, std::shared_ptr<const engin
 }
 
 ChatSession::Next ChatSession::handle(const std::string& message) {
-  if (!message.starts_with('/')) return ask(message);
-  const std::size_t space = message.find_first_of(" \t\n");
-  const std::string_view name = std::string_view(message).substr(0, space);
-  return run_command(name, space == std::string::npos ? std::string() : trimmed(message.substr(space)));
+  try {
+    if (!message.starts_with('/')) return ask(message);
+    const std::size_t space = message.find_first_of(" \t\n");
+    const std::string_view name = std::string_view(message).substr(0, space);
+    return run_command(name, space == std::string::npos ? std::string() : trimmed(message.substr(space)));
+  } catch (const Interrupted&) {
+    say("[stopped before the answer began; the conversation is as before]\n");
+    return Next::kInterrupted;
+  }
 }
 
 ChatSession::Next ChatSession::run_command(std::string_view name, const std::string& argument) {
@@ -132,6 +140,8 @@ ChatSession::Next ChatSession::ask(const std::string& message) {
 ChatSession::Next ChatSession::regenerate() {
   if (messages_.empty() || messages_.back()["role"] != "assistant")
     throw bad_command("there is no answer to give again");
+  if (std::ranges::none_of(messages_, is_of_user))
+    throw bad_command("there is nothing to answer: the conversation has no message of the user");
   const OrderedJson last = messages_.back();
   messages_.erase(messages_.size() - 1);
   ++seed_;  // the same seed would give the same answer
@@ -191,8 +201,10 @@ ChatSession::Next ChatSession::answer_prompt(engine::ChatPrompt prompt) {
   AnswerPrinter printer(console_, options_.chat.display);
   ReadAnswer answer = read_answer(engine_, std::move(request), &printer, console_);
   statistics_ = answer.statistics;
+  const bool stopped = answer.finish_reason == engine::FinishReason::kCancelled;
+  if (stopped && answer.tokens.empty()) throw Interrupted(SIGINT);
   keep(answer.output);
-  if (answer.finish_reason == engine::FinishReason::kCancelled) {
+  if (stopped) {
     say("[stopped]\n");
     return Next::kInterrupted;
   }

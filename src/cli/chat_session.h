@@ -38,7 +38,8 @@ class ChatSession {
   Next run_command(std::string_view name, const std::string& argument);
   Next ask(const std::string& message);
   Next regenerate();
-  /// Generates the next assistant message and appends it.
+  /// Generates the next assistant message and appends it. Throws Interrupted when Ctrl-C stopped it before
+  /// its first token.
   Next answer();
   Next answer_prompt(engine::ChatPrompt prompt);
   void keep(const text::ParsedOutput& answer);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/interrupt.h"
 #include "cli/line_reader.h"
 
 namespace lanner::cli {
@@ -15,11 +16,13 @@ namespace lanner::cli {
 class EditLineReader final : public LineReader {
  public:
   /// `history_file` is created with its folder when it can be; without one the history ends with the program.
-  explicit EditLineReader(std::optional<std::filesystem::path> history_file);
+  /// The watch must outlive the reader, which clears it when a line is interrupted.
+  EditLineReader(std::optional<std::filesystem::path> history_file, InterruptWatch& watch);
   ~EditLineReader() override;
 
   Line read(const std::string& prompt) override;
-  void remember(const std::string& message) override;
+  /// Keeps a whole message for the up arrow.
+  void remember(const std::string& message);
 
  private:
   struct Editor;

@@ -12,12 +12,20 @@ std::atomic<int>& noted_signal() {
   return signal;
 }
 
+void note(int signal) { noted_signal() = signal; }
+
+bool is_watched(int signal) {
+  struct sigaction now {};
+  sigaction(signal, nullptr, &now);
+  return now.sa_handler == note;
+}
+
 }  // namespace
 
 InterruptWatch::InterruptWatch(WatchedSignals signals) {
-  noted_signal() = 0;
+  if (!is_watched(SIGINT)) noted_signal() = 0;
   struct sigaction action {};
-  action.sa_handler = [](int signal) { noted_signal() = signal; };
+  action.sa_handler = note;
   sigemptyset(&action.sa_mask);
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     if (signal != SIGINT && signals == WatchedSignals::kCtrlC) continue;

@@ -29,7 +29,7 @@ enum class WatchedSignals : std::uint8_t {
 };
 
 /// While one exists, its signals are noted instead of ending the program. System calls that wait return
-/// early. At most one at a time.
+/// early. One within another knows of what the outer one noted.
 class InterruptWatch {
  public:
   explicit InterruptWatch(WatchedSignals signals = WatchedSignals::kCtrlC);

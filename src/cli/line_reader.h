@@ -25,8 +25,6 @@ class LineReader {
   virtual ~LineReader() = default;
   /// `prompt` stands before what a user types; sources that are no terminal leave it out.
   virtual Line read(const std::string& prompt) = 0;
-  /// Keeps a whole message for the up arrow.
-  virtual void remember(const std::string& message) = 0;
 };
 
 /// Lines of a stream: a script.
@@ -34,7 +32,6 @@ class StreamLineReader final : public LineReader {
  public:
   explicit StreamLineReader(std::istream& in) : in_(in) {}
   Line read(const std::string& prompt) override;
-  void remember(const std::string&) override {}
 
  private:
   std::istream& in_;

@@ -82,6 +82,16 @@ TEST_CASE("/regenerate gives another answer in place of the last") {
   CHECK(run.out.size() > last.size() + 1);
 }
 
+TEST_CASE("/regenerate says so when a loaded conversation has no message of the user") {
+  const auto model = tale_model("tale-gemma4");
+  if (!model) return;
+  const io::TemporaryFolder folder;
+  const std::string saved = folder.write("chat.json", R"([{"role": "assistant", "content": "Hello."}])");
+  const CommandRun run = chat(*model, "/load " + saved + "\n/regenerate\n");
+  CHECK(run.exit_code == 5);
+  CHECK(run.log.ends_with("there is nothing to answer: the conversation has no message of the user\n"));
+}
+
 TEST_CASE("a script with an unknown command or a full context ends with exit code 5") {
   const auto model = tale_model("tale-gemma4");
   if (!model) return;

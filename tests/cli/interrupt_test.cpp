@@ -54,6 +54,20 @@ TEST_CASE("a watch for Ctrl-C leaves other signals alone, and none outlives its 
   }
 }
 
+TEST_CASE("a watch within another hears what the outer one noted, and leaves it watching") {
+  const InterruptWatch outer;
+  std::raise(SIGINT);
+  {
+    const InterruptWatch inner;
+    CHECK(inner.raised());
+  }
+  CHECK(outer.raised());
+  const auto watching = handler_of(SIGINT);
+  { const InterruptWatch inner; }
+  const bool unchanged = handler_of(SIGINT) == watching;
+  CHECK(unchanged);
+}
+
 TEST_CASE("a program started with nohup goes on when its terminal is gone") {
   const auto before = std::signal(SIGHUP, SIG_IGN);
   CHECK(exit_code_after(SIGHUP, WatchedSignals::kAnyEnding) == 0);
