@@ -8,9 +8,6 @@ namespace lanner::text::grammar {
 
 namespace {
 
-/// What a machine remembers before the next one begins anew.
-constexpr std::size_t kMaxRemembered = std::size_t{64} << 20;
-
 std::size_t memory_bytes_of(const Program& program) {
   std::size_t bytes = program.terms.memory_bytes() + program.leaves.size() * sizeof(TermId) +
                       program.rules.size() * sizeof(Program::Rule) +
@@ -24,16 +21,18 @@ std::size_t memory_bytes_of(const Program& program) {
 Grammar::Grammar(GrammarSource source, std::shared_ptr<const GrammarVocabulary> vocabulary)
     : vocabulary_(std::move(vocabulary)),
       program_(std::make_shared<Program>(compile(std::move(source)))),
-      machine_(std::make_shared<Machine>(program_, vocabulary_)),
-      fresh_bytes_(machine_->memory_bytes()) {}
+      machine_(fresh_machine()) {}
 
 Grammar::~Grammar() = default;
 
 std::shared_ptr<Machine> Grammar::machine() const {
   const std::lock_guard lock(mutex_);
-  if (machine_->memory_bytes() > fresh_bytes_ + kMaxRemembered && !machine_->is_exhausted())
-    machine_ = std::make_shared<Machine>(program_, vocabulary_);
+  if (machine_->is_worn()) machine_ = fresh_machine();
   return machine_;
+}
+
+std::shared_ptr<Machine> Grammar::fresh_machine() const {
+  return std::make_shared<Machine>(program_, vocabulary_);
 }
 
 std::size_t Grammar::memory_bytes() const {

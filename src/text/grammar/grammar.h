@@ -32,14 +32,14 @@ class Grammar {
 
  private:
   friend class Matcher;
-  /// What a new matcher works with: shared until it remembers so much that a fresh one is due.
+  /// What a new matcher works with: shared until it is worn.
   std::shared_ptr<Machine> machine() const;
+  std::shared_ptr<Machine> fresh_machine() const;
 
   std::shared_ptr<const GrammarVocabulary> vocabulary_;
   std::shared_ptr<const Program> program_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<Machine> machine_;
-  std::size_t fresh_bytes_;  ///< Of a machine that remembers nothing.
 };
 
 }  // namespace lanner::text::grammar
