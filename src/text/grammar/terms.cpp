@@ -346,28 +346,24 @@ bool Terms::alive(TermId term, std::span<const std::uint8_t> bytes, std::uint32_
 
 /// What other searches found out is no help: so each takes the same work whatever was searched before.
 bool Terms::search_alive(TermId term, std::span<const std::uint8_t> bytes) {
-  struct Visit {
-    TermId term;
-    std::size_t next = 0;
-  };
-  std::vector<Visit> path{{term}};
+  std::vector<TermId> open{term};
   std::unordered_set<TermId> seen{term};
-  while (!path.empty()) {
-    Visit& top = path.back();
-    if (top.next == bytes.size()) {
-      path.pop_back();
-      continue;
+  while (!open.empty()) {
+    const TermId from = open.back();
+    open.pop_back();
+    // All that one byte leads to first: what may end soon is not followed through all its counts.
+    for (const std::uint8_t byte : bytes) {
+      const TermId next = edge(from, byte);
+      if (is_plain(next)) {
+        if (next != kNothing) return true;
+        continue;
+      }
+      if (seen.size() >= kMaxSearch)
+        throw GrammarLimit("an intersection of patterns in the grammar has too many states");
+      if (!seen.insert(next).second) continue;
+      work_->take(4);
+      open.push_back(next);
     }
-    const TermId next = edge(top.term, bytes[top.next++]);
-    if (is_plain(next)) {
-      if (next != kNothing) return true;
-      continue;
-    }
-    if (seen.size() >= kMaxSearch)
-      throw GrammarLimit("an intersection of patterns in the grammar has too many states");
-    if (!seen.insert(next).second) continue;
-    work_->take(4);
-    path.push_back({next});
   }
   return false;
 }
