@@ -11,23 +11,20 @@
 #include <string>
 #include <vector>
 
+#include "attention_rows.h"
 #include "core/buffer.h"
+#include "delta_net_layer.h"
 #include "kernels/linear/int8_linear.h"
 #include "kernels/norm/rms_norm.h"
 
 namespace {
 
 using lanner::Buffer;
+using namespace lanner::bench;
 using namespace lanner::kernels;
 
 constexpr std::size_t kColumns = 1024;
 constexpr std::size_t kOutputs = 256;
-
-std::vector<float> ramp(std::size_t count) {
-  std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = 0.1F + 0.001F * static_cast<float>(i % 997);
-  return values;
-}
 
 std::function<void()> int8_linear(const WeightSpec& spec, std::size_t rows) {
   struct Memory {
@@ -77,9 +74,32 @@ std::function<void()> norm() {
   };
 }
 
+std::function<void()> attention(std::size_t rows) {
+  const auto memory = std::make_shared<AttentionRows>(rows, 512);
+  return [=] { attention_int16_avx2(memory->args(), 0, rows, 0, AttentionRows::kHeads); };
+}
+
+std::function<void()> delta_net(std::size_t rows) {
+  const auto layer = std::make_shared<DeltaNetLayer>(kDeltaKeyHeads);
+  const std::size_t first = rows == kDeltaChunk ? 0 : kDeltaChunk / 2;
+  return [=] { delta_net_avx2(layer->args(rows, first), 0, layer->value_heads); };
+}
+
+std::function<void()> delta_fold() {
+  const auto layer = std::make_shared<DeltaNetLayer>(kDeltaKeyHeads);
+  const auto next = std::make_shared<std::vector<float>>(layer->state.size());
+  return [=] { delta_fold_avx2(layer->fold_args(next->data()), 0, layer->value_heads); };
+}
+
 std::map<std::string, std::function<std::function<void()>()>> cases() {
-  std::map<std::string, std::function<std::function<void()>()>> all = {{"quantize_rows", quantize},
-                                                                       {"rms_norm", norm}};
+  std::map<std::string, std::function<std::function<void()>()>> all = {
+      {"attention_int16_1row", [] { return attention(1); }},
+      {"attention_int16_64rows", [] { return attention(64); }},
+      {"delta_fold", delta_fold},
+      {"delta_net_1row", [] { return delta_net(1); }},
+      {"delta_net_chunk", [] { return delta_net(kDeltaChunk); }},
+      {"quantize_rows", quantize},
+      {"rms_norm", norm}};
   std::map<std::string, WeightSpec> formats = {{"mxfp4", {WeightFormat::kMxfp4, lanner::DType::kU8, 4, 32}},
                                                {"nvfp4", {WeightFormat::kNvfp4, lanner::DType::kU8, 4, 16}}};
   for (const int bits : {2, 3, 4, 5, 6, 8})
