@@ -25,20 +25,11 @@ Grammar::Grammar(GrammarSource source, std::shared_ptr<const GrammarVocabulary> 
 
 Grammar::~Grammar() = default;
 
-std::shared_ptr<Machine> Grammar::machine() const {
-  const std::lock_guard lock(mutex_);
-  if (machine_->is_worn()) machine_ = fresh_machine();
-  return machine_;
-}
-
 std::shared_ptr<Machine> Grammar::fresh_machine() const {
   return std::make_shared<Machine>(program_, vocabulary_);
 }
 
-std::size_t Grammar::memory_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return memory_bytes_of(*program_) + machine_->memory_bytes();
-}
+std::size_t Grammar::memory_bytes() const { return memory_bytes_of(*program_) + machine_->memory_bytes(); }
 
 bool Grammar::accepts(std::string_view text) const {
   Work work(kCompileWork);
@@ -46,8 +37,7 @@ bool Grammar::accepts(std::string_view text) const {
 }
 
 bool Grammar::accepts(std::string_view text, Work& work) const {
-  const std::shared_ptr<Machine> machine = this->machine();
-  return machine->accepts(machine->step_text(machine->start(), text, work));
+  return machine_->accepts(machine_->step_text(machine_->start(), text, work));
 }
 
 }  // namespace lanner::text::grammar

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 
 #include "text/grammar/grammar_source.h"
 #include "text/grammar/vocabulary.h"
@@ -13,8 +12,7 @@ namespace lanner::text::grammar {
 class Machine;
 struct Program;
 
-/// A compiled grammar over a model's vocabulary. To its users it never changes; inside it remembers states
-/// and masks, so keep and share it. Safe to use from many threads.
+/// A compiled grammar over a model's vocabulary: keep and share it. Safe to use from many threads.
 class Grammar {
  public:
   /// Throws Error kInvalidArgument for a grammar that is not sound: rules without a definition, or no text
@@ -27,19 +25,17 @@ class Grammar {
   bool accepts(std::string_view text) const;
   /// The same as a part of other work: throws GrammarLimit when too little is left.
   bool accepts(std::string_view text, Work& work) const;
-  /// What it takes now: it grows with use.
+  /// What it takes now: accepts() lets it grow.
   std::size_t memory_bytes() const;
 
  private:
   friend class Matcher;
-  /// What a new matcher works with: shared until it is worn.
-  std::shared_ptr<Machine> machine() const;
+  /// What a new matcher works with: its own, so that what it may ask for does not depend on others.
   std::shared_ptr<Machine> fresh_machine() const;
 
   std::shared_ptr<const GrammarVocabulary> vocabulary_;
   std::shared_ptr<const Program> program_;
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<Machine> machine_;
+  std::shared_ptr<Machine> machine_;  ///< for accepts()
 };
 
 }  // namespace lanner::text::grammar

@@ -7,7 +7,7 @@
 namespace lanner::text::grammar {
 
 LeafAutomata::LeafAutomata(Terms terms, std::vector<TermId> leaves, std::shared_ptr<Work> work)
-    : terms_(std::move(terms)), leaves_(std::move(leaves)), starts_(leaves_.size()) {
+    : terms_(std::move(terms)), leaves_(std::move(leaves)), starts_(leaves_.size(), kUnknown) {
   terms_.count_in(std::move(work));
   for (std::uint32_t automaton = 0; automaton <= kLiteral;
        ++automaton) {  // The dead state's and the literals'.
@@ -16,106 +16,84 @@ LeafAutomata::LeafAutomata(Terms terms, std::vector<TermId> leaves, std::shared_
     representatives_.push_back({0});
   }
   states_.push_back({});
-  transitions_.push_back({.state = kDead, .found_in = kAlwaysKnown});
+  transitions_.push_back(kDead);
 }
 
-LeafState LeafAutomata::find_start(std::uint32_t leaf) {
-  const Work::Lasting lasting(work(), starts_[leaf].state == kUnknown);
-  starts_[leaf] = {.state = start_of(leaves_[leaf]), .found_in = work().question()};
-  return starts_[leaf].state;
-}
+LeafState LeafAutomata::find_start(std::uint32_t leaf) { return starts_[leaf] = start_of(leaves_[leaf]); }
 
 /// `term`: alive.
 LeafState LeafAutomata::start_of(TermId term) {
   if (const auto spelled = terms_.spelled(term)) return literal_state(term, *spelled);
   const auto known = automata_.find(term);
-  if (known != automata_.end() && work().knows(known->second.found_in))
-    return state_of(known->second.number, term);
+  if (known != automata_.end()) return state_of(known->second, term);
   const ByteClasses classes = terms_.byte_classes(term);
   work().take(4 * kPartWork);
-  const auto [entry, is_new] = automata_.try_emplace(term);
-  Automaton& automaton = entry->second;
-  if (is_new) {
-    automaton.number = static_cast<std::uint32_t>(class_of_.size());
-    class_of_.push_back(classes.of());
-    class_count_.push_back(classes.count());
-    representatives_.push_back(classes.representatives());
-  }
-  automaton.found_in = work().question();
-  return state_of(automaton.number, term);
+  const auto fresh = static_cast<std::uint32_t>(class_of_.size());
+  class_of_.push_back(classes.of());
+  class_count_.push_back(classes.count());
+  representatives_.push_back(classes.representatives());
+  automata_.emplace(term, fresh);
+  return state_of(fresh, term);
 }
 
 LeafState LeafAutomata::find_literal_step(LeafState state) {
-  const std::uint32_t at = states_[state].transitions;
-  const Work::Lasting lasting(work(), transitions_[at].state == kUnknown);
   const LeafState next = start_of(states_[state].term);
-  transitions_[at] = {.state = next, .found_in = work().question()};
-  return next;
+  return states_[state].transitions = next;
 }
 
 LeafState LeafAutomata::literal_state(TermId term, const Terms::Spelled& spelled) {
   if (term >= literals_.size()) literals_.resize(2 * std::size_t{term} + 1, kUnknown);
-  if (literals_[term] == kUnknown) {
-    literals_[term] = static_cast<LeafState>(states_.size());
-    states_.push_back({.term = spelled.rest,
-                       .automaton = kLiteral,
-                       .transitions = static_cast<std::uint32_t>(transitions_.size()),
-                       .byte = spelled.byte});
-    transitions_.emplace_back();
-  }
-  return found_state(literals_[term]);
+  if (literals_[term] != kUnknown) return literals_[term];
+  literals_[term] =
+      add_state({.term = spelled.rest, .automaton = kLiteral, .transitions = kUnknown, .byte = spelled.byte});
+  return literals_[term];
 }
 
-LeafState LeafAutomata::found_state(LeafState state) {
-  State& found = states_[state];
-  if (found.found_in != 0 && work().knows(found.found_in)) return state;
-  work().take(kPartWork + (found.automaton == kLiteral ? 0 : class_count_[found.automaton]));
-  found.found_in = work().question();
-  return state;
+LeafState LeafAutomata::add_state(const State& state) {
+  work().take(kPartWork);
+  states_.push_back(state);
+  return static_cast<LeafState>(states_.size() - 1);
 }
 
 LeafState LeafAutomata::state_of(std::uint32_t automaton, TermId term) {
   if (term == terms_.nothing()) return kDead;
-  const auto [known, is_new] =
-      known_.emplace(std::uint64_t{automaton} << 32 | term, static_cast<LeafState>(states_.size()));
-  if (is_new) {
-    states_.push_back({.term = term,
-                       .automaton = automaton,
-                       .transitions = static_cast<std::uint32_t>(transitions_.size()),
-                       .accepts = terms_.nullable(term)});
-    transitions_.resize(transitions_.size() + class_count_[automaton]);
-  }
-  return found_state(known->second);
+  const std::uint64_t key = std::uint64_t{automaton} << 32 | term;
+  const auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  work().take(class_count_[automaton]);
+  const LeafState fresh = add_state({.term = term,
+                                     .automaton = automaton,
+                                     .transitions = static_cast<std::uint32_t>(transitions_.size()),
+                                     .accepts = terms_.nullable(term)});
+  transitions_.resize(transitions_.size() + class_count_[automaton], kUnknown);
+  known_.emplace(key, fresh);
+  return fresh;
 }
 
 LeafState LeafAutomata::find_step(LeafState state, std::uint8_t byte) {
   const State from = states_[state];
-  const std::uint32_t at = from.transitions + class_of_[from.automaton][byte];
-  const Work::Lasting lasting(work(), transitions_[at].state == kUnknown);
-  const LeafState next = state_of(
-      from.automaton, terms_.derivative(from.term, byte, representatives_[from.automaton], from.automaton));
-  transitions_[at] = {.state = next, .found_in = work().question()};
+  const LeafState next =
+      state_of(from.automaton, terms_.derivative(from.term, byte, representatives_[from.automaton]));
+  transitions_[from.transitions + class_of_[from.automaton][byte]] = next;
   return next;
 }
 
 void LeafAutomata::add_next_bytes(LeafState state, ByteSet& set) {
   if (is_literal(state)) return set.add(next_byte(state));
-  NextBytes& known = next_bytes_[state];
-  if (known.found_in == 0 || !work().knows(known.found_in)) {
-    const Work::Lasting lasting(work(), known.found_in == 0);
+  auto entry = next_bytes_.find(state);
+  if (entry == next_bytes_.end()) {
+    ByteSet bytes;
     work().take(ByteSet::kByteValues);
     for (unsigned byte = 0; byte < ByteSet::kByteValues; ++byte)
-      if (step(state, static_cast<std::uint8_t>(byte)) != kDead)
-        known.bytes.add(static_cast<std::uint8_t>(byte));
-    known.found_in = work().question();
+      if (step(state, static_cast<std::uint8_t>(byte)) != kDead) bytes.add(static_cast<std::uint8_t>(byte));
+    entry = next_bytes_.emplace(state, bytes).first;
   }
-  set |= known.bytes;
+  set |= entry->second;
 }
 
 LeafState LeafAutomata::representative(LeafState state, std::uint32_t max_bytes) {
   if (state == kDead || is_literal(state)) return state;
   const State it = states_[state];
-  const Work::Lasting lasting(work(), !terms_.has_within(it.term));
   return state_of(it.automaton, terms_.within(it.term, max_bytes));
 }
 
@@ -172,9 +150,6 @@ LeafState LeafAutomata::step_all(LeafState state, std::uint8_t first, std::uint8
 }
 
 LeafState LeafAutomata::find_class_step(LeafState state, std::uint8_t plain_class) {
-  const Work::Lasting lasting(work(),
-                              states_[state].spread == kUnknown ||
-                                  spread_steps_[states_[state].spread][plain_class].state == kUnknown);
   work().take(kPartWork);
   static constexpr std::uint8_t kFirst[] = {0, 'a', 'A', '0'}, kLast[] = {0, 'z', 'Z', '9'};
   LeafState next = kMixed;
@@ -187,14 +162,12 @@ LeafState LeafAutomata::find_class_step(LeafState state, std::uint8_t plain_clas
   std::uint32_t& known = states_[state].spread;
   if (known == kUnknown) {
     known = static_cast<std::uint32_t>(spread_steps_.size());
-    spread_steps_.emplace_back();
+    spread_steps_.emplace_back().fill(kUnknown);
   }
-  spread_steps_[known][plain_class] = {.state = next, .found_in = work().question()};
-  return next;
+  return spread_steps_[known][plain_class] = next;
 }
 
 const LeafAutomata::PlainStep& LeafAutomata::find_plain_step(LeafState state) {
-  const Work::Lasting lasting(work(), states_[state].plain_step == kUnknown);
   const PlainStep beyond = step_beyond_ascii(state);
   std::array<LeafState, kPlainClassCount> leads_to;
   leads_to[kBeyondAscii] = beyond.classes == 0 ? kMixed : beyond.next;
@@ -215,13 +188,8 @@ const LeafAutomata::PlainStep& LeafAutomata::find_plain_step(LeafState state) {
   }
   if (std::ranges::count(leads_to, kDead) == kPlainClassCount) best.classes = kAllPlain;
   best.accepts_inside = beyond.accepts_inside && (best.classes >> kBeyondAscii & 1) != 0;
-  best.found_in = work().question();
-  std::uint32_t& known = states_[state].plain_step;
-  if (known == kUnknown) {
-    known = static_cast<std::uint32_t>(plain_steps_.size());
-    plain_steps_.emplace_back();
-  }
-  return plain_steps_[known] = best;
+  states_[state].plain_step = static_cast<std::uint32_t>(plain_steps_.size());
+  return plain_steps_.emplace_back(best);
 }
 
 bool LeafAutomata::reads_plain(LeafState state, PlainClasses classes, std::size_t characters) {
@@ -236,7 +204,7 @@ bool LeafAutomata::reads_plain(LeafState state, PlainClasses classes, std::size_
 
 std::size_t LeafAutomata::memory_bytes() const {
   return terms_.memory_bytes() + states_.size() * (sizeof(State) + 48) +
-         transitions_.size() * sizeof(Target) + plain_steps_.size() * sizeof(PlainStep) +
+         transitions_.size() * sizeof(LeafState) + plain_steps_.size() * sizeof(PlainStep) +
          spread_steps_.size() * sizeof(SpreadSteps) + class_of_.size() * sizeof(class_of_[0]) +
          next_bytes_.size() * 64;
 }

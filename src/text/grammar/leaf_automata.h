@@ -27,14 +27,12 @@ class LeafAutomata {
   LeafAutomata(Terms terms, std::vector<TermId> leaves, std::shared_ptr<Work> work);
   Work& work() const { return terms_.work(); }
 
-  LeafState start(std::uint32_t leaf) {
-    return knows(starts_[leaf]) ? starts_[leaf].state : find_start(leaf);
-  }
+  LeafState start(std::uint32_t leaf) { return starts_[leaf] != kUnknown ? starts_[leaf] : find_start(leaf); }
   LeafState step(LeafState state, std::uint8_t byte) {
     const State& from = states_[state];
     if (from.automaton == kLiteral) return byte == from.byte ? literal_step(state) : kDead;
-    const Target& next = transitions_[from.transitions + class_of_[from.automaton][byte]];
-    return knows(next) ? next.state : find_step(state, byte);
+    const LeafState next = transitions_[from.transitions + class_of_[from.automaton][byte]];
+    return next != kUnknown ? next : find_step(state, byte);
   }
   /// The text read so far is complete.
   bool accepts(LeafState state) const { return states_[state].accepts; }
@@ -51,8 +49,8 @@ class LeafAutomata {
   LeafState class_step(LeafState state, std::uint8_t plain_class) {
     if (plain_class >= kSpreadClasses) return step(state, kClassByte[plain_class]);
     const std::uint32_t known = states_[state].spread;
-    const Target next = known != kUnknown ? spread_steps_[known][plain_class] : Target{};
-    return knows(next) ? next.state : find_class_step(state, plain_class);
+    const LeafState next = known != kUnknown ? spread_steps_[known][plain_class] : kUnknown;
+    return next != kUnknown ? next : find_class_step(state, plain_class);
   }
 
   /// Where the plain characters of most classes lead, all to one state; kDead when all are refused.
@@ -60,12 +58,10 @@ class LeafAutomata {
     PlainClasses classes = 0;
     LeafState next = kDead;
     bool accepts_inside = false;  ///< A text may be complete in the middle of one of these characters.
-    QuestionId found_in = 0;
   };
   const PlainStep& plain_step(LeafState state) {
     const std::uint32_t known = states_[state].plain_step;
-    const bool is_known = known != kUnknown && work().knows(plain_steps_[known].found_in);
-    return is_known ? plain_steps_[known] : find_plain_step(state);
+    return known != kUnknown ? plain_steps_[known] : find_plain_step(state);
   }
   /// Whether any `characters` characters of the classes can be read from the state, one after another.
   bool reads_plain(LeafState state, PlainClasses classes, std::size_t characters);
@@ -74,35 +70,27 @@ class LeafAutomata {
 
  private:
   static constexpr LeafState kUnknown = ~LeafState{0};
-  /// A state that something leads to.
-  struct Target {
-    LeafState state = kUnknown;
-    QuestionId found_in = 0;
-  };
-  bool knows(const Target& target) const { return target.state != kUnknown && work().knows(target.found_in); }
-  using SpreadSteps = std::array<Target, kSpreadClasses>;
+  using SpreadSteps = std::array<LeafState, kSpreadClasses>;
   struct State {
     TermId term = 0;  ///< Of a literal what follows its byte.
     std::uint32_t automaton = 0;
-    std::uint32_t transitions = 0;        ///< Index of the first; of a literal that of the only one.
+    std::uint32_t transitions = 0;        ///< Index of the first; of a literal the state behind its byte.
     std::uint32_t plain_step = kUnknown;  ///< Index into plain_steps_.
     std::uint32_t spread = kUnknown;      ///< Index into spread_steps_.
     std::uint8_t byte = 0;                ///< Of a literal.
     bool accepts = false;
-    QuestionId found_in = 0;
   };
   /// The automaton of all literal texts: its states have one transition and are shared by all leaves.
   static constexpr std::uint32_t kLiteral = 1;
 
   LeafState start_of(TermId term);
   LeafState literal_step(LeafState state) {
-    const Target& next = transitions_[states_[state].transitions];
-    return knows(next) ? next.state : find_literal_step(state);
+    const LeafState next = states_[state].transitions;
+    return next != kUnknown ? next : find_literal_step(state);
   }
   LeafState find_literal_step(LeafState state);
   LeafState literal_state(TermId term, const Terms::Spelled& spelled);
-  /// The state, which was added or found again.
-  LeafState found_state(LeafState state);
+  LeafState add_state(const State& state);
   LeafState state_of(std::uint32_t automaton, TermId term);
   LeafState find_step(LeafState state, std::uint8_t byte);
   LeafState find_start(std::uint32_t leaf);
@@ -116,23 +104,15 @@ class LeafAutomata {
   std::vector<State> states_;
   std::vector<PlainStep> plain_steps_;
   std::vector<SpreadSteps> spread_steps_;
-  std::vector<Target> transitions_;
+  std::vector<LeafState> transitions_;
   std::vector<std::array<std::uint8_t, ByteSet::kByteValues>> class_of_;  ///< By automaton.
   std::vector<std::uint32_t> class_count_;
   std::vector<std::vector<std::uint8_t>> representatives_;  ///< By automaton: one byte of each class.
-  std::vector<Target> starts_;                              ///< By leaf.
+  std::vector<LeafState> starts_;                           ///< By leaf.
   std::unordered_map<std::uint64_t, LeafState> known_;      ///< By automaton and term.
   std::vector<LeafState> literals_;                         ///< By term.
-  struct Automaton {
-    std::uint32_t number = 0;
-    QuestionId found_in = 0;
-  };
-  std::unordered_map<TermId, Automaton> automata_;  ///< By the term that they begin with.
-  struct NextBytes {
-    ByteSet bytes;
-    QuestionId found_in = 0;
-  };
-  std::unordered_map<LeafState, NextBytes> next_bytes_;
+  std::unordered_map<TermId, std::uint32_t> automata_;      ///< By the term that they begin with.
+  std::unordered_map<LeafState, ByteSet> next_bytes_;
 };
 
 }  // namespace lanner::text::grammar

@@ -59,25 +59,17 @@ std::size_t LeafMask::memory_bytes() const {
 }
 
 const LeafMask& LeafMasks::of(LeafState state) {
-  Work& work = leaves_.work();
-  OfState& known = by_state_[state];
-  if (known.kept == nullptr || !work.use(known.finding)) {
-    const std::uint64_t before = work.passing();
-    work.take(kPartWork);
-    known.kept = &masks_[leaves_.representative(state, vocabulary_.max_bytes())];
-    known.finding = work.found_since(before);
+  const LeafMask*& known = by_state_[state];
+  if (known != nullptr) return *known;
+  leaves_.work().take(kPartWork);
+  const LeafState representative = leaves_.representative(state, vocabulary_.max_bytes());
+  std::unique_ptr<LeafMask>& mask = masks_[representative];
+  if (!mask) {
+    mask = compute(representative);
+    memory_bytes_ += mask->memory_bytes() + 64;
   }
-  Kept& kept = *known.kept;
-  if (kept.mask == nullptr || !work.use(kept.finding)) {
-    const std::uint64_t before = work.passing();
-    auto mask = compute(leaves_.representative(state, vocabulary_.max_bytes()));
-    kept.finding = work.found_since(before);
-    if (kept.mask == nullptr) {
-      memory_bytes_ += mask->memory_bytes() + 64;
-      kept.mask = std::move(mask);
-    }
-  }
-  return *kept.mask;
+  known = mask.get();
+  return *known;
 }
 
 std::optional<std::size_t> LeafMasks::plain_characters(LeafState state) {

@@ -81,16 +81,8 @@ class LeafMasks {
 
   const GrammarVocabulary& vocabulary_;
   LeafAutomata& leaves_;
-  struct Kept {
-    std::unique_ptr<LeafMask> mask;
-    Finding finding;
-  };
-  struct OfState {
-    Kept* kept = nullptr;
-    Finding finding;
-  };
-  std::unordered_map<LeafState, OfState> by_state_;
-  std::unordered_map<LeafState, Kept> masks_;  ///< By representative state.
+  std::unordered_map<LeafState, const LeafMask*> by_state_;
+  std::unordered_map<LeafState, std::unique_ptr<LeafMask>> masks_;  ///< By representative state.
   std::vector<LeafState> path_;
   std::vector<LeafMask::Range> allowed_;  ///< Of one walk, ascending.
   /// A node of the plain trie whose subtree must be walked, and the state before its byte.

@@ -2,7 +2,6 @@
 #include "text/grammar/machine.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <thread>
 
@@ -13,8 +12,8 @@ namespace {
 /// Whole masks that are remembered: 32 KiB each at 262144 tokens.
 constexpr std::size_t kMaxMasks = 256;
 
-/// What a machine remembers before the next one begins anew.
-constexpr std::size_t kMaxRemembered = std::size_t{64} << 20;
+/// What a machine may remember.
+constexpr std::size_t kMaxMachineBytes = std::size_t{256} << 20;
 
 /// Between two looks at a machine that another thread uses.
 constexpr std::chrono::microseconds kAMoment(50);
@@ -27,15 +26,7 @@ Machine::Machine(std::shared_ptr<const Program> program, std::shared_ptr<const G
       leaves_(program_->terms, program_->leaves, work_),
       parse_(*program_, leaves_),
       leaf_masks_(*vocabulary_, leaves_),
-      path_(vocabulary_->max_bytes() + 1),
-      fresh_work_(work_->lasting()),
-      fresh_bytes_(remembered_bytes()) {}
-
-std::shared_ptr<Work> Machine::first_question() {
-  auto work = std::make_shared<Work>(kTokenWork);
-  work->begin(Work::Question::kWarm, kTokenWork);
-  return work;
-}
+      path_(vocabulary_->max_bytes() + 1) {}
 
 std::unique_lock<std::mutex> Machine::lock(const WorkDeadline& until) {
   if (!until) return std::unique_lock(mutex_);
@@ -47,45 +38,25 @@ std::unique_lock<std::mutex> Machine::lock(const WorkDeadline& until) {
   return lock;
 }
 
+void Machine::begin(std::uint64_t work, WorkDeadline until) {
+  work_->renew(is_exhausted_ ? 0 : work, until);
+  if (remembered_bytes() > kMaxMachineBytes)
+    throw GrammarLimit("the grammar takes too much memory: it has too many states");
+}
+
 template <typename Find>
-auto Machine::answer(const WorkDeadline& until, const Find& find) {
-  struct AtEnd {
-    Machine& machine;
-    ~AtEnd() { machine.note_fill(); }
-  } const at_end{*this};
-  if (work_->lasting() < kTokenWork) {
-    try {
-      work_->begin(Work::Question::kWarm, kTokenWork - work_->lasting(), until);
-      return find();
-    } catch (const GrammarLimit&) {
-      // Perhaps it takes too much, perhaps only too much was found for others.
-    }
+void Machine::noting_limit(const Find& find) {
+  try {
+    find();
+  } catch (const GrammarLimit&) {
+    is_exhausted_ = true;
+    throw;
   }
-  work_->begin(Work::Question::kCold, kTokenWork, until);
-  return find();
 }
 
 ParseState Machine::step_token(ParseState state, TokenId token, WorkDeadline until) {
   const auto held = lock(until);
-  const std::uint64_t key = std::uint64_t{state} << 32 | static_cast<std::uint32_t>(token);
-  const auto known = cold_steps_.find(key);
-  if (known != cold_steps_.end()) return known->second;
-  return answer(until, [&] {
-    const ParseState next = find_step(state, token);
-    if (work_->is_cold()) cold_steps_.emplace(key, next);
-    return next;
-  });
-}
-
-ParseState Machine::step_again(ParseState state, TokenId token, WorkDeadline until) {
-  const auto held = lock(until);
-  work_->begin(Work::Question::kWarm, std::numeric_limits<std::uint64_t>::max(), until);
-  const ParseState next = find_step(state, token);
-  note_fill();
-  return next;
-}
-
-ParseState Machine::find_step(ParseState state, TokenId token) {
+  begin(kTokenWork, until);
   if (vocabulary_->is_marker(token)) return parse_.step_marker(state, token);
   const std::string_view text = vocabulary_->text(token);
   if (text.empty()) return ParseStates::kDead;
@@ -95,12 +66,12 @@ ParseState Machine::find_step(ParseState state, TokenId token) {
 
 ParseState Machine::step_text(ParseState state, std::string_view text, Work& work) {
   const std::lock_guard lock(mutex_);
-  work_->begin(Work::Question::kWarm, work.left());
+  begin(work.left());
   for (const char byte : text) {
     work_->take(8);
     state = parse_.step(state, static_cast<std::uint8_t>(byte));
   }
-  work.leave(work_->left());
+  work.renew(work_->left());
   return state;
 }
 
@@ -116,7 +87,8 @@ void Machine::fill_mask(ParseState state, std::span<std::uint64_t> mask, WorkDea
     std::ranges::copy(known->second, mask.begin());
     return;
   }
-  answer(until, [&] { compute_mask(state, mask); });
+  begin(kTokenWork, until);
+  noting_limit([&] { compute_mask(state, mask); });
   if (masks_.size() >= kMaxMasks) masks_.clear();
   masks_.emplace(state, std::vector<std::uint64_t>(mask.begin(), mask.end()));
 }
@@ -220,28 +192,26 @@ void Machine::add_markers(ParseState state, std::span<std::uint64_t> mask) {
 }
 
 const ByteSet& Machine::next_bytes(ParseState state) {
-  NextBytes& known = next_bytes_[state];
-  if (known.finding.question != 0 && work_->use(known.finding)) return known.bytes;
-  const std::uint64_t before = work_->passing();
-  work_->take(1 + parse_.items(state).size());
-  for (const ParseStates::Item& item : parse_.items(state)) leaves_.add_next_bytes(item.leaf, known.bytes);
-  known.finding = work_->found_since(before);
-  return known.bytes;
+  const auto known = next_bytes_.find(state);
+  if (known != next_bytes_.end()) return known->second;
+  work_->take(parse_.items(state).size());
+  ByteSet set;
+  for (const ParseStates::Item& item : parse_.items(state)) leaves_.add_next_bytes(item.leaf, set);
+  return next_bytes_.emplace(state, set).first->second;
 }
 
 std::string Machine::forced_text(ParseState state, std::size_t max_bytes, WorkDeadline until) {
   const auto held = lock(until);
-  return answer(until, [&] { return find_forced(state, max_bytes); });
-}
-
-std::string Machine::find_forced(ParseState state, std::size_t max_bytes) {
+  begin(kTokenWork, until);
   std::string text;
-  while (text.size() < max_bytes && !parse_.accepts(state) && parse_.markers(state).empty()) {
-    const std::optional<std::uint8_t> only = next_bytes(state).only();
-    if (!only) break;
-    text.push_back(static_cast<char>(*only));
-    state = parse_.step(state, *only);
-  }
+  noting_limit([&] {
+    while (text.size() < max_bytes && !parse_.accepts(state) && parse_.markers(state).empty()) {
+      const std::optional<std::uint8_t> only = next_bytes(state).only();
+      if (!only) break;
+      text.push_back(static_cast<char>(*only));
+      state = parse_.step(state, *only);
+    }
+  });
   return text;
 }
 
@@ -250,16 +220,9 @@ std::size_t Machine::memory_bytes() {
   return remembered_bytes();
 }
 
-bool Machine::is_worn() {
-  const std::lock_guard lock(mutex_);
-  return work_->lasting() > fresh_work_ + kTokenWork / 2 ||
-         remembered_bytes() > fresh_bytes_ + kMaxRemembered;
-}
-
 std::size_t Machine::remembered_bytes() const {
   return leaves_.memory_bytes() + parse_.memory_bytes() + leaf_masks_.memory_bytes() +
-         next_bytes_.size() * 64 + cold_steps_.size() * 48 +
-         masks_.size() * mask_words(vocabulary_->size()) * sizeof(std::uint64_t);
+         next_bytes_.size() * 64 + masks_.size() * mask_words(vocabulary_->size()) * sizeof(std::uint64_t);
 }
 
 }  // namespace lanner::text::grammar

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -18,13 +17,11 @@
 
 namespace lanner::text::grammar {
 
-/// What a machine may remember.
-inline constexpr std::size_t kMaxMachineBytes = std::size_t{256} << 20;
-
-/// A program at work: states and masks found so far, shared by all matchers that started with it. Safe to use
-/// from many threads. GrammarLimit is thrown for a question (a token's step, a mask, a forced text) that
-/// would take a machine that knows nothing more than kTokenWork, whatever this one knows: see Work. Behind a
-/// deadline, also one that passes while another thread is at work, GrammarLate is thrown.
+/// A program at work: states and masks found so far for one text, by one matcher and its copies. Safe to use
+/// from many threads. What a token asks for is bounded by kTokenWork, and what is remembered by
+/// kMaxMachineBytes: GrammarLimit is thrown beyond, and after a choice that took too much for all that is not
+/// known yet, so that asking again does not change the answer. Behind a deadline, also one that passes while
+/// another thread is at work, GrammarLate is thrown.
 class Machine {
  public:
   Machine(std::shared_ptr<const Program> program, std::shared_ptr<const GrammarVocabulary> vocabulary);
@@ -32,8 +29,6 @@ class Machine {
   ParseState start() const { return parse_.start(); }
   /// kDead when the token cannot come. `token` is no stop token.
   ParseState step_token(ParseState state, TokenId token, WorkDeadline until);
-  /// The same for a token that was taken before, on a machine that was full: no limit but the deadline.
-  ParseState step_again(ParseState state, TokenId token, WorkDeadline until);
   /// As much work as `work` has left may be done for it.
   ParseState step_text(ParseState state, std::string_view text, Work& work);
   bool accepts(ParseState state, WorkDeadline until = {});
@@ -42,22 +37,13 @@ class Machine {
   /// The text that must come, at most `max_bytes` of it.
   std::string forced_text(ParseState state, std::size_t max_bytes, WorkDeadline until);
   std::size_t memory_bytes();
-  /// It remembers as much as one may: its matchers must go on with a fresh one.
-  bool is_full() const { return is_full_; }
-  /// It knows so much that new matchers do better with a fresh one.
-  bool is_worn();
 
  private:
-  static std::shared_ptr<Work> first_question();
   std::unique_lock<std::mutex> lock(const WorkDeadline& until);
-  /// What `find` finds, when a machine that knows nothing finds it within kTokenWork.
+  void begin(std::uint64_t work, WorkDeadline until = {});
+  /// Steps of guesses do not count: no answer depends on them.
   template <typename Find>
-  auto answer(const WorkDeadline& until, const Find& find);
-  ParseState find_step(ParseState state, TokenId token);
-  std::string find_forced(ParseState state, std::size_t max_bytes);
-  void note_fill() {
-    if (remembered_bytes() > kMaxMachineBytes || work_->question() > kAlwaysKnown / 2) is_full_ = true;
-  }
+  void noting_limit(const Find& find);
   std::size_t remembered_bytes() const;
   void compute_mask(ParseState state, std::span<std::uint64_t> mask);
   void add_exits(const TokenTrie& trie, std::span<const std::uint32_t> exits, ParseState behind,
@@ -70,23 +56,16 @@ class Machine {
   const ByteSet& next_bytes(ParseState state);
 
   std::mutex mutex_;
-  std::shared_ptr<Work> work_ = first_question();
+  std::shared_ptr<Work> work_ = std::make_shared<Work>(kTokenWork);
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const GrammarVocabulary> vocabulary_;
   LeafAutomata leaves_;
   ParseStates parse_;
   LeafMasks leaf_masks_;
   std::unordered_map<ParseState, std::vector<std::uint64_t>> masks_;
-  struct NextBytes {
-    ByteSet bytes;
-    Finding finding;
-  };
-  std::unordered_map<ParseState, NextBytes> next_bytes_;
-  std::unordered_map<std::uint64_t, ParseState> cold_steps_;  ///< By state and token: took a cold question.
+  std::unordered_map<ParseState, ByteSet> next_bytes_;
   std::vector<ParseState> path_;
-  std::atomic<bool> is_full_ = false;
-  const std::uint64_t fresh_work_;
-  const std::size_t fresh_bytes_;  ///< Of a machine that was asked nothing yet.
+  bool is_exhausted_ = false;
 };
 
 }  // namespace lanner::text::grammar

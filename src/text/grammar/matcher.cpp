@@ -12,20 +12,7 @@
 namespace lanner::text::grammar {
 
 Matcher::Matcher(std::shared_ptr<const Grammar> grammar)
-    : grammar_(std::move(grammar)), machine_(grammar_->machine()), states_{machine_->start()} {}
-
-Machine& Matcher::machine(WorkDeadline until) const {
-  if (!machine_->is_full()) return *machine_;
-  const std::shared_ptr<Machine> fresh = grammar_->fresh_machine();
-  std::vector<std::uint32_t> states{fresh->start()};
-  for (const TokenId token : tokens_) {
-    states.push_back(fresh->step_again(states.back(), token, until));
-    if (fresh->is_full()) throw GrammarLimit("the grammar takes too much memory: it has too many states");
-  }
-  machine_ = fresh;
-  states_ = std::move(states);
-  return *machine_;
-}
+    : grammar_(std::move(grammar)), machine_(grammar_->fresh_machine()), states_{machine_->start()} {}
 
 void Matcher::fill_mask(std::span<std::uint64_t> mask, WorkDeadline until) const {
   const std::size_t words = mask_words(grammar_->vocabulary().size());
@@ -34,7 +21,7 @@ void Matcher::fill_mask(std::span<std::uint64_t> mask, WorkDeadline until) const
                 fmt::format("a token mask has {} words, expected {}", mask.size(), words));
   std::ranges::fill(mask.subspan(words), std::uint64_t{0});
   mask = mask.first(words);
-  if (!is_terminated()) return machine(until).fill_mask(states_.back(), mask, until);
+  if (!is_terminated()) return machine_->fill_mask(states_.back(), mask, until);
   std::ranges::fill(mask, std::uint64_t{0});
   for (const TokenId stop : grammar_->vocabulary().stop_ids()) allow_token(mask, stop);
 }
@@ -42,7 +29,7 @@ void Matcher::fill_mask(std::span<std::uint64_t> mask, WorkDeadline until) const
 std::uint32_t Matcher::next_state(TokenId token, WorkDeadline until) const {
   const bool stops = grammar_->vocabulary().is_stop(token);
   if (is_terminated()) return stops ? kTerminated : ParseStates::kDead;
-  if (!stops) return machine(until).step_token(states_.back(), token, until);
+  if (!stops) return machine_->step_token(states_.back(), token, until);
   return machine_->accepts(states_.back(), until) ? kTerminated : ParseStates::kDead;
 }
 
@@ -52,7 +39,6 @@ bool Matcher::accept(TokenId token, WorkDeadline until) {
   const std::uint32_t next = next_state(token, until);
   if (next == ParseStates::kDead) return false;
   states_.push_back(next);
-  tokens_.push_back(token);
   return true;
 }
 
@@ -61,7 +47,6 @@ void Matcher::rollback(std::size_t tokens) {
     throw Error(ErrorKind::kInternal,
                 fmt::format("a matcher that accepted {} tokens cannot take back {}", size(), tokens));
   states_.resize(states_.size() - tokens);
-  tokens_.resize(states_.size() - 1);
 }
 
 bool Matcher::can_end() const { return is_terminated() || machine_->accepts(states_.back()); }
@@ -69,7 +54,7 @@ bool Matcher::can_end() const { return is_terminated() || machine_->accepts(stat
 bool Matcher::is_terminated() const { return states_.back() == kTerminated; }
 
 std::string Matcher::forced_text(std::size_t max_bytes, WorkDeadline until) const {
-  return is_terminated() ? std::string() : machine(until).forced_text(states_.back(), max_bytes, until);
+  return is_terminated() ? std::string() : machine_->forced_text(states_.back(), max_bytes, until);
 }
 
 }  // namespace lanner::text::grammar

@@ -49,14 +49,10 @@ class Matcher {
  private:
   static constexpr std::uint32_t kTerminated = ~std::uint32_t{0};
   std::uint32_t next_state(TokenId token, WorkDeadline until = {}) const;
-  /// The machine for a question. Where it is full, that is a fresh one that has met the tokens once more;
-  /// throws GrammarLimit when they alone fill it.
-  Machine& machine(WorkDeadline until) const;
 
   std::shared_ptr<const Grammar> grammar_;
-  mutable std::shared_ptr<Machine> machine_;
-  mutable std::vector<std::uint32_t> states_;  ///< One per accepted token and the start.
-  std::vector<TokenId> tokens_;                ///< Accepted.
+  std::shared_ptr<Machine> machine_;
+  std::vector<std::uint32_t> states_;  ///< One per accepted token and the start.
 };
 
 }  // namespace lanner::text::grammar

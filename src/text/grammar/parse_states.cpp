@@ -39,48 +39,52 @@ ParseStates::ParseStates(const Program& program, LeafAutomata& leaves)
   start_ = close();
 }
 
-template <typename Map, typename Find>
-ParseState ParseStates::known_or(Map& map, const typename Map::key_type& key, const Find& find) {
-  Work& work = leaves_.work();
-  const auto known = map.find(key);
-  if (known != map.end() && work.use(known->second.finding)) return known->second.state;
-  const std::uint64_t before = work.passing();
+ParseState ParseStates::step(ParseState state, std::uint8_t byte) {
+  const std::uint64_t key = std::uint64_t{state} << 8 | byte;
+  const auto known = steps_.find(key);
+  if (known != steps_.end()) return known->second;
   forget_pending();
-  work.take(kPartWork);
-  find();
+  leaves_.work().take(kPartWork + states_[state].items);
+  for (std::uint32_t i = 0; i < states_[state].items; ++i) {
+    const Item item = items_[states_[state].first_item + i];
+    const LeafState leaf = leaves_.step(item.leaf, byte);
+    if (leaf == LeafAutomata::kDead) continue;
+    new_items_.push_back({leaf, item.then});
+    if (leaves_.accepts(leaf)) pending_.push_back(item.then);
+  }
   const ParseState next = close();
-  map.insert_or_assign(key, Next{.state = next, .finding = work.found_since(before)});
+  steps_.emplace(key, next);
   return next;
 }
 
-ParseState ParseStates::step(ParseState state, std::uint8_t byte) {
-  return known_or(steps_, std::uint64_t{state} << 8 | byte, [&] {
-    leaves_.work().take(states_[state].items);
-    for (std::uint32_t i = 0; i < states_[state].items; ++i) {
-      const Item item = items_[states_[state].first_item + i];
-      const LeafState leaf = leaves_.step(item.leaf, byte);
-      if (leaf == LeafAutomata::kDead) continue;
-      new_items_.push_back({leaf, item.then});
-      if (leaves_.accepts(leaf)) pending_.push_back(item.then);
-    }
-  });
-}
-
 ParseState ParseStates::step_marker(ParseState state, TokenId marker) {
-  return known_or(marker_steps_, std::uint64_t{state} << 32 | static_cast<std::uint32_t>(marker), [&] {
-    leaves_.work().take(markers(state).size());
-    for (const MarkerItem& item : markers(state)) {
-      const bool matches = item.kind == EdgeKind::kMarker
-                               ? item.target == static_cast<std::uint32_t>(marker)
-                               : std::ranges::find(program_.other_markers[item.target], marker) ==
-                                     program_.other_markers[item.target].end();
-      if (matches) pending_.push_back(item.then);
-    }
-  });
+  const std::uint64_t key = std::uint64_t{state} << 32 | static_cast<std::uint32_t>(marker);
+  const auto known = marker_steps_.find(key);
+  if (known != marker_steps_.end()) return known->second;
+  forget_pending();
+  leaves_.work().take(kPartWork + markers(state).size());
+  for (const MarkerItem& item : markers(state)) {
+    const bool matches = item.kind == EdgeKind::kMarker
+                             ? item.target == static_cast<std::uint32_t>(marker)
+                             : std::ranges::find(program_.other_markers[item.target], marker) ==
+                                   program_.other_markers[item.target].end();
+    if (matches) pending_.push_back(item.then);
+  }
+  const ParseState next = close();
+  marker_steps_.emplace(key, next);
+  return next;
 }
 
 ParseState ParseStates::after(Frame frame) {
-  return known_or(after_, frame, [&] { pending_.push_back(frame); });
+  const std::vector<std::pair<std::uint32_t, ParseState>>& known = after_[frame.place];
+  leaves_.work().take(1 + known.size() / 8);
+  for (const auto& [callers, state] : known)
+    if (callers == frame.callers) return state;
+  forget_pending();
+  pending_.push_back(frame);
+  const ParseState state = close();
+  after_[frame.place].emplace_back(frame.callers, state);
+  return state;
 }
 
 void ParseStates::call(std::uint32_t rule, std::uint32_t node, std::uint32_t count, std::uint32_t callers) {
@@ -224,7 +228,7 @@ ParseState ParseStates::intern_state(bool accepts) {
 std::size_t ParseStates::memory_bytes() const {
   return states_.size() * sizeof(State) + items_.size() * sizeof(Item) + frames_.size() * sizeof(Frame) +
          sets_.size() * sizeof(FrameSet) + state_table_.memory_bytes() + set_table_.memory_bytes() +
-         (steps_.size() + marker_steps_.size() + after_.size()) * 64;
+         (steps_.size() + marker_steps_.size() + after_.size()) * 48;
 }
 
 }  // namespace lanner::text::grammar

@@ -79,9 +79,6 @@ class ParseStates {
     return std::uint64_t{count} << 32 | node;
   }
 
-  /// What is known by `key`, or what `find` finds.
-  template <typename Map, typename Find>
-  ParseState known_or(Map& map, const typename Map::key_type& key, const Find& find);
   /// Follows everything that reads nothing from the places in pending_ and the calls in callers_.
   ParseState close();
   void forget_pending();
@@ -103,17 +100,8 @@ class ParseStates {
   std::vector<FrameSet> sets_;
   std::vector<Frame> frames_;
   InternTable state_table_, set_table_;
-  struct Next {
-    ParseState state = kDead;
-    Finding finding;
-  };
-  struct FrameHash {
-    std::size_t operator()(const Frame& frame) const {
-      return hash_word(hash_word(0, frame.place), frame.callers);
-    }
-  };
-  std::unordered_map<std::uint64_t, Next> steps_, marker_steps_;
-  std::unordered_map<Frame, Next, FrameHash> after_;
+  std::unordered_map<std::uint64_t, ParseState> steps_, marker_steps_;
+  std::unordered_map<std::uint64_t, std::vector<std::pair<std::uint32_t, ParseState>>> after_;
   std::vector<std::uint32_t> rule_at_;  ///< By order.
 
   // Scratch of close().

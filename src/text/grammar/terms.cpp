@@ -2,7 +2,6 @@
 #include "text/grammar/terms.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "core/error.h"
@@ -70,12 +69,10 @@ TermId Terms::intern(const Node& node) {
     if (node.kind == Kind::kBytes) sets_.pop_back();
     if (node.kind == Kind::kMultiple) multiples_.pop_back();
     if (node.kind == Kind::kChoice || node.kind == Kind::kBoth) lists_.resize(node.a);
-  } else {
-    nodes_.push_back(node);
-    nodes_.back().min_bytes = shortest(node);
+    return id;
   }
-  if (id != fresh && work_->knows(nodes_[id].found_in)) return id;
-  nodes_[id].found_in = work_->question();
+  nodes_.push_back(node);
+  nodes_.back().min_bytes = shortest(node);
   work_->take(kPartWork);
   return id;
 }
@@ -314,10 +311,9 @@ TermId Terms::start_derivative(TermId term, std::uint8_t byte) {
   return raw_derivative(term, byte);
 }
 
-TermId Terms::derivative(TermId term, std::uint8_t byte, std::span<const std::uint8_t> representatives,
-                         std::uint32_t representatives_id) {
+TermId Terms::derivative(TermId term, std::uint8_t byte, std::span<const std::uint8_t> representatives) {
   const TermId derived = start_derivative(term, byte);
-  return alive(derived, representatives, representatives_id) ? derived : kNothing;
+  return alive(derived, representatives) ? derived : kNothing;
 }
 
 std::optional<Terms::Spelled> Terms::spelled(TermId term) const {
@@ -330,52 +326,68 @@ std::optional<Terms::Spelled> Terms::spelled(TermId term) const {
   return Spelled{.byte = *only, .rest = sequence ? node.b : kEmpty};
 }
 
+bool Terms::known_alive(TermId term, bool& alive) const {
+  const Node& node = nodes_[term];
+  if (node.nullable || !node.boolean) {
+    alive = term != kNothing;
+    return true;
+  }
+  const auto found = alive_.find(term);
+  if (found == alive_.end()) return false;
+  alive = found->second;
+  return true;
+}
+
 bool Terms::alive(TermId term) {
-  return is_plain(term) ? term != kNothing : alive(term, byte_classes(term).representatives(), kOwnBytes);
+  bool result = false;
+  return known_alive(term, result) ? result : alive(term, byte_classes(term).representatives());
 }
 
-bool Terms::alive(TermId term, std::span<const std::uint8_t> bytes, std::uint32_t bytes_id) {
-  if (is_plain(term)) return term != kNothing;
-  Liveness& known = alive_[std::uint64_t{bytes_id} << 32 | term];
-  if (known.found_in == 0 || !work_->knows(known.found_in)) {
-    known.alive = search_alive(term, bytes);
-    known.found_in = work_->question();
+bool Terms::alive(TermId term, std::span<const std::uint8_t> bytes) {
+  bool result = false;
+  if (known_alive(term, result)) return result;
+  std::vector<TermId> seen{term};
+  try {
+    return search_alive(term, bytes, seen);
+  } catch (...) {  // What was not finished is not known.
+    for (const TermId visited : seen) alive_.erase(visited);
+    throw;
   }
-  return known.alive;
 }
 
-/// What other searches found out is no help: so each takes the same work whatever was searched before.
-bool Terms::search_alive(TermId term, std::span<const std::uint8_t> bytes) {
-  std::vector<TermId> open{term};
-  std::unordered_set<TermId> seen{term};
-  while (!open.empty()) {
-    const TermId from = open.back();
-    open.pop_back();
-    // All that one byte leads to first: what may end soon is not followed through all its counts.
-    for (const std::uint8_t byte : bytes) {
-      const TermId next = edge(from, byte);
-      if (is_plain(next)) {
-        if (next != kNothing) return true;
-        continue;
-      }
-      if (seen.size() >= kMaxSearch)
-        throw GrammarLimit("an intersection of patterns in the grammar has too many states");
-      if (!seen.insert(next).second) continue;
-      work_->take(4);
-      open.push_back(next);
+bool Terms::search_alive(TermId term, std::span<const std::uint8_t> bytes, std::vector<TermId>& seen) {
+  struct Visit {
+    TermId term;
+    std::size_t next = 0;
+  };
+  std::vector<Visit> path{{term}};
+  alive_[term] = false;  // Until shown otherwise; terms on the path count as visited.
+  bool found = false;
+  while (!path.empty() && !found) {
+    Visit& top = path.back();
+    if (top.next == bytes.size()) {
+      path.pop_back();
+      continue;
     }
+    const TermId next = start_derivative(top.term, bytes[top.next++]);
+    bool next_alive = false;
+    if (known_alive(next, next_alive)) {
+      found = next_alive;
+      continue;
+    }
+    if (seen.size() >= kMaxSearch)
+      throw GrammarLimit("an intersection of patterns in the grammar has too many states");
+    work_->take(kPartWork);
+    seen.push_back(next);
+    alive_[next] = false;
+    path.push_back({next});
   }
-  return false;
-}
-
-TermId Terms::edge(TermId term, std::uint8_t byte) {
-  work_->take(1);
-  const std::uint64_t key = std::uint64_t{byte} << 32 | term;
-  const auto known = edges_.find(key);
-  if (known != edges_.end() && work_->knows(known->second.found_in)) return known->second.term;
-  const TermId derived = start_derivative(term, byte);
-  edges_[key] = {derived, work_->question()};
-  return derived;
+  for (const Visit& visit : path) alive_[visit.term] = true;
+  // A visited term off the path may only have looked dead because it leads back to the path.
+  if (found)
+    for (const TermId visited : seen)
+      if (!alive_[visited]) alive_.erase(visited);
+  return found;
 }
 
 ByteClasses Terms::byte_classes(TermId term) const {
@@ -414,10 +426,10 @@ TermId Terms::within(TermId term, std::uint32_t max_bytes) {
   within_bytes_ = max_bytes;
   if (nodes_[term].boolean) return term;
   const auto known = within_.find(term);
-  if (known != within_.end() && work_->knows(known->second.found_in)) return known->second.term;
+  if (known != within_.end()) return known->second;
   work_->take(kPartWork);
   const TermId found = find_within(term, max_bytes);
-  within_[term] = {found, work_->question()};
+  within_.emplace(term, found);
   return found;
 }
 
@@ -446,9 +458,8 @@ TermId Terms::find_within(TermId term, std::uint32_t max_bytes) {
 }
 
 std::size_t Terms::memory_bytes() const {
-  return nodes_.size() * (sizeof(Node) + sizeof(Derived)) + lists_.size() * sizeof(TermId) +
-         sets_.size() * sizeof(ByteSet) + table_.memory_bytes() +
-         (alive_.size() + edges_.size() + within_.size()) * 40;
+  return nodes_.size() * sizeof(Node) + lists_.size() * sizeof(TermId) + sets_.size() * sizeof(ByteSet) +
+         table_.memory_bytes() + derived_.size() * sizeof(Derived) + (alive_.size() + within_.size()) * 32;
 }
 
 }  // namespace lanner::text::grammar

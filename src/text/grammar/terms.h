@@ -56,12 +56,10 @@ class Terms {
   TermId multiple(const MultipleState& state);
 
   /// What may follow `byte` in texts of the term. kNothing exactly when no text starts so.
-  /// `representatives`: one byte of each class of the term or of one it derives from; equal ones have equal
-  /// `representatives_id`s.
-  TermId derivative(TermId term, std::uint8_t byte, std::span<const std::uint8_t> representatives,
-                    std::uint32_t representatives_id);
+  /// `representatives`: one byte of each class of the term or of one it derives from.
+  TermId derivative(TermId term, std::uint8_t byte, std::span<const std::uint8_t> representatives);
   TermId derivative(TermId term, std::uint8_t byte) {
-    return derivative(term, byte, byte_classes(term).representatives(), kOwnBytes);
+    return derivative(term, byte, byte_classes(term).representatives());
   }
   /// The byte that all texts of the term begin with and what follows it, when the term is spelled so.
   struct Spelled {
@@ -73,13 +71,12 @@ class Terms {
   bool nullable(TermId term) const { return nodes_[term].nullable; }
   /// Whether any text belongs to the term. Throws Error kUnsupported when finding out takes too long.
   bool alive(TermId term);
+  bool alive(TermId term, std::span<const std::uint8_t> bytes);
   /// Bytes that no set of the term tells apart: they have equal derivatives.
   ByteClasses byte_classes(TermId term) const;
   /// A term with the same texts of up to `max_bytes` bytes and the same continuations alive after them, with
   /// counts that cannot be used up by so few bytes made unbounded: long counted texts share their masks.
   TermId within(TermId term, std::uint32_t max_bytes);
-  /// within() was asked before.
-  bool has_within(TermId term) const { return within_.contains(term); }
 
   /// How deep derivative() recurses.
   std::uint32_t depth(TermId term) const { return nodes_[term].depth; }
@@ -108,8 +105,7 @@ class Terms {
     TermId a = 0, b = 0;
     std::uint32_t min = 0, max = 0;
     std::uint32_t depth = 1;
-    std::uint32_t min_bytes = 0;         ///< No text of the term is shorter; found by intern().
-    QuestionId found_in = kAlwaysKnown;  ///< The same.
+    std::uint32_t min_bytes = 0;  ///< No text of the term is shorter; found by intern().
   };
 
   void collect_sets(TermId term, std::vector<ByteSet>& out) const;
@@ -126,13 +122,8 @@ class Terms {
   TermId sequence_derivative(const Node& node, std::uint8_t byte);
   TermId multiple_derivative(const MultipleState& state, std::uint8_t byte);
   TermId list_derivative(TermId term, std::uint8_t byte);
-  /// Set of the bytes of a term's own classes.
-  static constexpr std::uint32_t kOwnBytes = ~std::uint32_t{0};
-  /// The term is known to be alive or dead by what it is made of.
-  bool is_plain(TermId term) const { return nodes_[term].nullable || !nodes_[term].boolean; }
-  bool alive(TermId term, std::span<const std::uint8_t> bytes, std::uint32_t bytes_id);
-  bool search_alive(TermId term, std::span<const std::uint8_t> bytes);
-  TermId edge(TermId term, std::uint8_t byte);
+  bool known_alive(TermId term, bool& alive) const;
+  bool search_alive(TermId term, std::span<const std::uint8_t> bytes, std::vector<TermId>& seen);
   TermId find_within(TermId term, std::uint32_t max_bytes);
 
   std::shared_ptr<Work> work_;
@@ -141,16 +132,7 @@ class Terms {
   std::vector<MultipleState> multiples_;
   std::vector<TermId> lists_;
   InternTable table_;
-  struct Liveness {
-    bool alive = false;
-    QuestionId found_in = 0;
-  };
-  std::unordered_map<std::uint64_t, Liveness> alive_;  ///< By term and its search's bytes.
-  struct Found {
-    TermId term = 0;
-    QuestionId found_in = 0;
-  };
-  std::unordered_map<std::uint64_t, Found> edges_;  ///< Of searches: the derivative by term and byte.
+  std::unordered_map<TermId, bool> alive_;
   /// By term: its derivative, found by the search with the same number.
   struct Derived {
     std::uint32_t search = 0;
@@ -158,7 +140,7 @@ class Terms {
   };
   std::vector<Derived> derived_;
   std::uint32_t search_ = 0;
-  std::unordered_map<TermId, Found> within_;  ///< For tokens of within_bytes_.
+  std::unordered_map<TermId, TermId> within_;  ///< For tokens of within_bytes_.
   std::uint32_t within_bytes_ = 0;
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a grammar answers depends on the tokens taken alone: not on who else uses it, nor on deadlines.
+// What a grammar answers depends on the tokens taken alone, not on who else uses it.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -56,38 +55,23 @@ std::string random_regex(Dice& dice, int depth) {
 }
 
 /// What a walk of random allowed tokens is told: hashes of its masks and forced texts, and kLimit where one
-/// is refused. `hurry`: the chance in percent that a question has a deadline, which passes at some time.
-Answers follow(const std::shared_ptr<const Grammar>& grammar, std::uint64_t seed, std::uint32_t hurry) {
-  Dice dice(seed), clock(seed + 1000);
+/// is refused.
+Answers follow(const std::shared_ptr<const Grammar>& grammar, std::uint64_t seed) {
+  Dice dice(seed);
   Matcher matcher(grammar);
   Answers answers;
-  const auto insist = [&](auto&& ask) {
-    for (int again = 0; again < 40 && clock.chance(hurry); ++again) try {
-        const std::chrono::microseconds wait(clock.roll(1500));
-        return ask(WorkDeadline(std::chrono::steady_clock::now() + wait));
-      } catch (const GrammarLate&) {
-        // Perhaps the next one suffices.
-      }
-    return ask(WorkDeadline());
-  };
   try {
     for (int step = 0; step < 15 && !matcher.is_terminated(); ++step) {
       std::vector<std::uint64_t> mask(mask_words(grammar->vocabulary().size()));
-      insist([&](WorkDeadline until) { matcher.fill_mask(mask, until); });
+      matcher.fill_mask(mask);
       std::uint64_t hash = 0;
       for (const std::uint64_t word : mask) hash = hash_word(hash, word);
-      insist([&](WorkDeadline until) {
-        hash = hash_word(hash, matcher.forced_text(Matcher::kMaxForcedBytes, until).size());
-      });
-      answers.push_back(hash);
+      answers.push_back(hash_word(hash, matcher.forced_text().size()));
       std::vector<TokenId> allowed;
       for (std::size_t id = 0; id < grammar->vocabulary().size(); ++id)
         if (allows_token(mask, static_cast<TokenId>(id))) allowed.push_back(static_cast<TokenId>(id));
       REQUIRE(!allowed.empty());
-      const TokenId next = allowed[dice.roll(static_cast<std::uint32_t>(allowed.size()))];
-      bool taken = false;
-      insist([&](WorkDeadline until) { taken = matcher.accept(next, until); });
-      REQUIRE(taken);
+      REQUIRE(matcher.accept(allowed[dice.roll(static_cast<std::uint32_t>(allowed.size()))]));
     }
   } catch (const GrammarLimit&) {
     answers.push_back(kLimit);
@@ -104,20 +88,17 @@ void check_company(const Make& make, const Vocabulary& vocabulary, Count& count)
   std::shared_ptr<const Grammar> forward;
   try {
     for (std::uint64_t walk = 0; walk < kWalks; ++walk)
-      alone.push_back(follow(make_grammar(make(), vocabulary), walk, 0));
+      alone.push_back(follow(make_grammar(make(), vocabulary), walk));
     forward = make_grammar(make(), vocabulary);
   } catch (const GrammarLimit&) {
     return;  // It does not compile.
   }
   const auto backward = make_grammar(make(), vocabulary);
-  const auto hurried = make_grammar(make(), vocabulary);
   for (std::uint64_t walk = 0; walk < kWalks; ++walk) {
     CAPTURE(walk);
     const std::uint64_t other = kWalks - 1 - walk;
-    CHECK(follow(forward, walk, 0) == alone[walk]);
-    CHECK(follow(backward, other, 0) == alone[other]);
-    CHECK(follow(hurried, walk, 90) == alone[walk]);
-    CHECK(follow(backward, other, 90) == alone[other]);
+    CHECK(follow(forward, walk) == alone[walk]);
+    CHECK(follow(backward, other) == alone[other]);
     ++count.walks;
     count.limits += alone[walk].back() == kLimit ? 1 : 0;
   }
