@@ -15,7 +15,7 @@ constexpr std::size_t kFewTokens = 64;
 // than people's patience between two tokens; products of 8 rows are about as fast a row as those of more.
 constexpr std::size_t kPiece = 8;
 // Of the time that people are patient, what steps are planned for: predictions err.
-constexpr double kPlannedShare = 0.85;
+constexpr double kPlannedShare = 0.8;
 // A sequence that lost its caches so often keeps them, unless nothing else can give way.
 constexpr std::size_t kMostPreemptions = 3;
 // A prompt passed over so often comes next.
