@@ -2,7 +2,8 @@
 // Usage: llama_bench BACKEND.so MODEL.gguf THREADS elapsed|processor < TESTS
 // Times llama.cpp through its C API: one JSON line for each line of TESTS (pp512, tg32@128, tg32@128x8).
 // Prompts go in batches of 512, the last logits are formed; decoding starts from contexts of random tokens,
-// equal for all sequences. f16 cache, flash attention, no mmap: its fastest settings.
+// equal for all sequences. f16 cache, flash attention, no mmap: its fastest settings. Compiled with LANNER_PEER_IK it
+// is for ik_llama.cpp, which repacks weights as it loads them and has its one backend built in (BACKEND.so is not read).
 #include <ggml-backend.h>
 #include <llama.h>
 
@@ -43,7 +44,11 @@ class Runner {
     params.n_batch = params.n_ubatch = 512;
     params.n_seq_max = static_cast<uint32_t>(test.sequences);
     params.n_threads = params.n_threads_batch = threads;
+#ifdef LANNER_PEER_IK
+    params.flash_attn = true;
+#else
     params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_ENABLED;
+#endif
     context_ = llama_init_from_model(model, params);
     if (context_ == nullptr) fail("cannot create a context");
     batch_ = llama_batch_init(512, 0, 1);
@@ -65,7 +70,11 @@ class Runner {
   void fill(int tokens, int sequences) {
     feed(tokens, 0);
     for (int sequence = 1; sequence < sequences; ++sequence)
+#ifdef LANNER_PEER_IK
+      llama_kv_cache_seq_cp(context_, 0, sequence, -1, -1);
+#else
       llama_memory_seq_cp(llama_get_memory(context_), 0, sequence, -1, -1);
+#endif
   }
   void step(int position, int sequences) {
     batch_.n_tokens = 0;
@@ -118,11 +127,19 @@ int main(int count, char** arguments) {
         if (level >= GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
       },
       nullptr);
+#ifndef LANNER_PEER_IK
   if (ggml_backend_load(arguments[1]) == nullptr) fail("cannot load the backend");
+#endif
   llama_backend_init();
   llama_model_params params = llama_model_default_params();
+#ifdef LANNER_PEER_IK
+  params.use_mmap = false;
+  params.repack_tensors = true;
+  params.mtp = false;
+#else
   params.load_mode = LLAMA_LOAD_MODE_NONE;
   params.load_mtp = false;
+#endif
   llama_model* model = llama_model_load_from_file(arguments[2], params);
   if (model == nullptr) fail("cannot load the model");
   const int threads = std::atoi(arguments[3]);
@@ -135,6 +152,10 @@ int main(int count, char** arguments) {
                 (test.prompt + test.decode) * test.sequences / time);
     std::fflush(stdout);
   }
+#ifdef LANNER_PEER_IK
+  llama_free_model(model);
+#else
   llama_model_free(model);
+#endif
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/cpu_features.h"
+#include "io/json.h"
 #include "io/temporary_folder.h"
 
 namespace lanner::test {
@@ -28,6 +29,17 @@ Loaded load(const fs::path& folder, engine::LoadOptions how) {
 
 Loaded tale(const std::string& name, engine::LoadOptions how) {
   return load(fs::path(LANNER_MODELS_DIR) / name, how);
+}
+
+Loaded tale_of_context(const std::string& name, std::size_t context) {
+  const io::TemporaryFolder folder;
+  for (const auto& file : fs::directory_iterator(fs::path(LANNER_MODELS_DIR) / name))
+    if (file.path().filename() != "config.json")
+      fs::create_symlink(file.path(), folder.path() / file.path().filename());
+  io::Json config = io::load_json(fs::path(LANNER_MODELS_DIR) / name / "config.json");
+  config["text_config"]["max_position_embeddings"] = context;
+  folder.write("config.json", config.dump());
+  return std::make_shared<engine::LoadedModel>(folder.path(), engine::LoadOptions{.isa = detect_isa()});
 }
 
 Loaded random_model(const std::string& name, engine::LoadOptions how) {

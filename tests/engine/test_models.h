@@ -13,6 +13,9 @@ namespace lanner::test {
 /// computing and storing. `how.isa` is ignored: this machine's best is used.
 std::shared_ptr<const engine::LoadedModel> tale(const std::string& name, engine::LoadOptions how = {});
 
+/// The same with room for `context` tokens, so that an answer that ignores its ends lasts: exact arithmetic.
+std::shared_ptr<const engine::LoadedModel> tale_of_context(const std::string& name, std::size_t context);
+
 inline constexpr const char* kTaleNames[] = {"tale-gemma4", "tale-qwen3_5"};
 
 /// A tiny random checkpoint of tests/golden/models ("gemma4/g3_moe") with a tale model's tokenizer: only ids

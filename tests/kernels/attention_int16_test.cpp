@@ -127,16 +127,17 @@ TEST_CASE(
 }
 
 TEST_CASE("attention_int16: segments computed apart and added give the bits of one call") {
+  const auto whole = versions();
+  const auto split = parts();
   for (KvType type : kTypes)
     for (std::int32_t first : {511, 512, 1300})
       for (std::int32_t window : {kFull, 400}) {
         const AttentionProblem problem = causal({6, 2, 72}, type, 0, first, 3, window);
-        for (std::size_t i = 0; i < versions().size(); ++i) {
-          CAPTURE(versions()[i].name());
+        for (std::size_t i = 0; i < whole.size(); ++i) {
+          CAPTURE(whole[i].name());
           CAPTURE(first);
-          CHECK(same_bits(
-              problem.run_split(parts()[i].segment, parts()[i].merge, attention_int16_scratch_floats),
-              run(problem, versions()[i].run, 3, 6)));
+          CHECK(same_bits(problem.run_split(split[i].segment, split[i].merge, attention_int16_scratch_floats),
+                          run(problem, whole[i].run, 3, 6)));
         }
       }
 }

@@ -23,8 +23,10 @@ TestServer::~TestServer() {
   serving_->wait();
 }
 
-void TestServer::load(const std::string& model) {
-  serving_->set_model(server::serve_model(tale(model), options_.engine, options_.rules));
+void TestServer::load(const std::string& model) { load(tale(model)); }
+
+void TestServer::load(std::shared_ptr<const engine::LoadedModel> model) {
+  serving_->set_model(server::serve_model(std::move(model), options_.engine, options_.rules));
 }
 
 double TestServer::metric(const std::string& line_start) const {

@@ -30,6 +30,7 @@ class TestServer {
   std::uint16_t port() const { return serving_->port(); }
   server::Serving& serving() { return *serving_; }
   void load(const std::string& model);
+  void load(std::shared_ptr<const engine::LoadedModel> model);
   /// One number of /metrics; 0 when it is not there.
   double metric(const std::string& line_start) const;
 

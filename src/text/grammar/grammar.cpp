@@ -19,9 +19,7 @@ std::size_t memory_bytes_of(const Program& program) {
 }  // namespace
 
 Grammar::Grammar(GrammarSource source, std::shared_ptr<const GrammarVocabulary> vocabulary)
-    : vocabulary_(std::move(vocabulary)),
-      program_(std::make_shared<Program>(compile(std::move(source)))),
-      machine_(fresh_machine()) {}
+    : vocabulary_(std::move(vocabulary)), program_(std::make_shared<Program>(compile(std::move(source)))) {}
 
 Grammar::~Grammar() = default;
 
@@ -29,7 +27,16 @@ std::shared_ptr<Machine> Grammar::fresh_machine() const {
   return std::make_shared<Machine>(program_, vocabulary_);
 }
 
-std::size_t Grammar::memory_bytes() const { return memory_bytes_of(*program_) + machine_->memory_bytes(); }
+Machine& Grammar::machine() const {
+  const std::scoped_lock lock(mutex_);
+  if (!machine_) machine_ = fresh_machine();
+  return *machine_;
+}
+
+std::size_t Grammar::memory_bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return memory_bytes_of(*program_) + (machine_ ? machine_->memory_bytes() : 0);
+}
 
 bool Grammar::accepts(std::string_view text) const {
   Work work(kCompileWork);
@@ -37,7 +44,8 @@ bool Grammar::accepts(std::string_view text) const {
 }
 
 bool Grammar::accepts(std::string_view text, Work& work) const {
-  return machine_->accepts(machine_->step_text(machine_->start(), text, work));
+  Machine& machine = this->machine();
+  return machine.accepts(machine.step_text(machine.start(), text, work));
 }
 
 }  // namespace lanner::text::grammar

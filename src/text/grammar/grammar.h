@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 
 #include "text/grammar/grammar_source.h"
 #include "text/grammar/vocabulary.h"
@@ -32,10 +33,12 @@ class Grammar {
   friend class Matcher;
   /// What a new matcher works with: its own, so that what it may ask for does not depend on others.
   std::shared_ptr<Machine> fresh_machine() const;
+  Machine& machine() const;
 
   std::shared_ptr<const GrammarVocabulary> vocabulary_;
   std::shared_ptr<const Program> program_;
-  std::shared_ptr<Machine> machine_;  ///< for accepts()
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<Machine> machine_;  ///< of accepts(); null before its first call
 };
 
 }  // namespace lanner::text::grammar
