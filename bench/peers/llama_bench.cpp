@@ -2,8 +2,9 @@
 // Usage: llama_bench BACKEND.so MODEL.gguf THREADS elapsed|processor < TESTS
 // Times llama.cpp through its C API: one JSON line for each line of TESTS (pp512, tg32@128, tg32@128x8).
 // Prompts go in batches of 512, the last logits are formed; decoding starts from contexts of random tokens,
-// equal for all sequences. f16 cache, flash attention, no mmap: its fastest settings. Compiled with LANNER_PEER_IK it
-// is for ik_llama.cpp, which repacks weights as it loads them and has its one backend built in (BACKEND.so is not read).
+// equal for all sequences. f16 cache, flash attention, no mmap: its fastest settings. Compiled with
+// LANNER_PEER_IK it is for ik_llama.cpp, which repacks weights as it loads them and has its one backend built
+// in (BACKEND.so is not read).
 #include <ggml-backend.h>
 #include <llama.h>
 

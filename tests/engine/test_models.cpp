@@ -32,14 +32,18 @@ Loaded tale(const std::string& name, engine::LoadOptions how) {
 }
 
 Loaded tale_of_context(const std::string& name, std::size_t context) {
-  const io::TemporaryFolder folder;
-  for (const auto& file : fs::directory_iterator(fs::path(LANNER_MODELS_DIR) / name))
-    if (file.path().filename() != "config.json")
-      fs::create_symlink(file.path(), folder.path() / file.path().filename());
-  io::Json config = io::load_json(fs::path(LANNER_MODELS_DIR) / name / "config.json");
-  config["text_config"]["max_position_embeddings"] = context;
-  folder.write("config.json", config.dump());
-  return std::make_shared<engine::LoadedModel>(folder.path(), engine::LoadOptions{.isa = detect_isa()});
+  static std::map<std::string, io::TemporaryFolder> folders;
+  const auto [place, is_new] = folders.try_emplace(name + " of " + std::to_string(context));
+  const fs::path folder = place->second.path();
+  if (is_new) {
+    for (const auto& file : fs::directory_iterator(fs::path(LANNER_MODELS_DIR) / name))
+      if (file.path().filename() != "config.json")
+        fs::create_symlink(file.path(), folder / file.path().filename());
+    io::Json config = io::load_json(fs::path(LANNER_MODELS_DIR) / name / "config.json");
+    config["text_config"]["max_position_embeddings"] = context;
+    place->second.write("config.json", config.dump());
+  }
+  return load(folder, {});
 }
 
 Loaded random_model(const std::string& name, engine::LoadOptions how) {

@@ -13,7 +13,8 @@ namespace lanner::test {
 /// computing and storing. `how.isa` is ignored: this machine's best is used.
 std::shared_ptr<const engine::LoadedModel> tale(const std::string& name, engine::LoadOptions how = {});
 
-/// The same with room for `context` tokens, so that an answer that ignores its ends lasts: exact arithmetic.
+/// The same with room for `context` tokens, so that an answer that ignores its ends lasts. Loaded once
+/// per program and context, in exact arithmetic.
 std::shared_ptr<const engine::LoadedModel> tale_of_context(const std::string& name, std::size_t context);
 
 inline constexpr const char* kTaleNames[] = {"tale-gemma4", "tale-qwen3_5"};
