@@ -158,7 +158,7 @@ MultipleState multiple_state(const Decimal& value) {
   if (code != std::errc() || end != digits.data() + digits.size() || divisor == 0 ||
       divisor > std::uint64_t{1} << 60)
     throw Error(ErrorKind::kUnsupported, "multipleOf has too many digits");
-  return {.divisor = divisor, .places = static_cast<std::uint32_t>(value.fraction.size())};
+  return multiples_of(divisor, static_cast<std::uint32_t>(value.fraction.size()));
 }
 
 /// Numbers >= 0 between the bounds, each of which may be missing.

@@ -54,7 +54,8 @@ TermId Terms::intern(const Node& node) {
     for (const std::uint64_t word : sets_[node.a].words()) hash = hash_word(hash, word);
   } else if (node.kind == Kind::kMultiple) {
     const MultipleState& state = multiples_[node.a];
-    for (const std::uint64_t word : {state.divisor, state.remainder, std::uint64_t{state.places}})
+    for (const std::uint64_t word :
+         {state.divisor, state.remainder, std::uint64_t{state.places}, std::uint64_t{state.missing}})
       hash = hash_word(hash, word);
   } else if (node.kind == Kind::kChoice || node.kind == Kind::kBoth) {
     for (const TermId term : items(node)) hash = hash_word(hash, term);
@@ -104,12 +105,9 @@ TermId Terms::bytes(const ByteSet& set) {
 }
 
 TermId Terms::multiple(const MultipleState& state) {
-  std::uint64_t scale = 1;
-  for (std::uint32_t i = 0; i < state.places; ++i) scale = scale * 10 % state.divisor;
-  const bool divides = static_cast<unsigned __int128>(state.remainder) * scale % state.divisor == 0;
   multiples_.push_back(state);
   return intern({.kind = Kind::kMultiple,
-                 .nullable = divides,
+                 .nullable = is_multiple(state),
                  .boolean = true,
                  .a = static_cast<TermId>(multiples_.size() - 1)});
 }
@@ -236,19 +234,8 @@ TermId Terms::list(Kind kind, std::vector<TermId> terms) {
 
 TermId Terms::multiple_derivative(const MultipleState& state, std::uint8_t byte) {
   work_->take(kPartWork);
-  MultipleState next = state;
-  if (byte == '.') {
-    if (state.in_fraction) return kNothing;
-    next.in_fraction = true;
-    return multiple(next);
-  }
-  if (byte < '0' || byte > '9') return kNothing;
-  const unsigned digit = byte - unsigned{'0'};
-  if (state.in_fraction && state.places == 0) return digit == 0 ? multiple(next) : kNothing;
-  if (state.in_fraction) --next.places;
-  next.remainder = static_cast<std::uint64_t>((static_cast<unsigned __int128>(state.remainder) * 10 + digit) %
-                                              state.divisor);
-  return multiple(next);
+  const std::optional<MultipleState> next = read_byte(state, byte);
+  return next ? multiple(*next) : kNothing;
 }
 
 TermId Terms::list_derivative(TermId term, std::uint8_t byte) {

@@ -12,6 +12,7 @@
 #include "text/grammar/byte_classes.h"
 #include "text/grammar/byte_set.h"
 #include "text/grammar/intern_table.h"
+#include "text/grammar/multiple_state.h"
 #include "text/grammar/work.h"
 
 namespace lanner::text::grammar {
@@ -21,15 +22,6 @@ using TermId = std::uint32_t;
 
 /// No upper bound of a repetition.
 inline constexpr std::uint32_t kUnbounded = ~std::uint32_t{0};
-
-/// Decimal texts that are multiples of `divisor` / 10^`places`: what has been read of one so far.
-struct MultipleState {
-  std::uint64_t divisor = 1;
-  std::uint64_t remainder = 0;  ///< Of the digits so far, as one integer, modulo `divisor`.
-  std::uint32_t places = 0;     ///< Decimal places of the divisor that were not read yet.
-  bool in_fraction = false;
-  friend bool operator==(const MultipleState&, const MultipleState&) = default;
-};
 
 /// Regular expressions with counted repetition, intersection and complement, as a store of shared terms that
 /// a finite automaton is made of by derivatives. Source: Brzozowski, "Derivatives of regular expressions",
