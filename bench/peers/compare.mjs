@@ -106,7 +106,7 @@ for (const test of options.tests.split(",")) {
   for (let round = 0; round < Number(options.rounds); ++round) {
     ours.push(runLanner(test));
     for (const [i, peer] of peers.entries()) theirs[i].push(await peer.run(test));
-    console.error(`${test}, turn ${round + 1}: ${[ours.at(-1), ...theirs.map((speeds) => speeds.at(-1))].join(" ")}`);
+    console.error(`${test}, turn ${round + 1}: ${[ours.at(-1)[0], ...theirs.map((speeds) => speeds.at(-1))].join(" ")}`);
   }
   const speed = median(ours.map(([value]) => value));
   const share = median(ours.map(([, value]) => value));
