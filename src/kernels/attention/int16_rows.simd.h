@@ -30,19 +30,20 @@ inline float largest_magnitude(const std::uint16_t* row, std::size_t count) {
   return largest_of(most);
 }
 
-/// 1 / the largest power of two that is not above x, which lies between 2^-125 and 2^126.
-inline float inverse_power_of_two(float x) {
-  return __builtin_bit_cast(float, 0x7f000000U - (__builtin_bit_cast(std::uint32_t, x) & 0x7f800000U));
-}
-
-/// What `count` rows are divided by, in place of their largest magnitudes; and what is added to their
-/// elements so that a float's rounding leaves the codes in its low bits.
+/// What `count` rows are divided by, in place of their largest magnitudes: the smallest power of two that is
+/// not below largest / code; and what is added to their elements so that a float's rounding leaves the codes
+/// in its low bits.
 inline void row_scales(float* scales, float* shifts, std::size_t count, float code) {
+  const std::uint32_t one = __builtin_bit_cast(std::uint32_t, 1.0F);
+  const std::uint32_t fraction = 0x007fffff;
+  // A difference of the bits is one of exponents, and a fraction that is not 0 leads to the next power.
+  const std::uint32_t difference = one + fraction - __builtin_bit_cast(std::uint32_t, code);
   for (std::size_t i = 0; i < count; ++i) {
-    const bool zeros = scales[i] <= kSmallestRow;
-    const float scale = inverse_power_of_two(code / scales[i]);
-    shifts[i] = 0x1.8p23F * (zeros ? 1 : scale);
-    scales[i] = zeros ? 0 : scale;
+    const float largest = scales[i];
+    const std::uint32_t power = (__builtin_bit_cast(std::uint32_t, largest) + difference) & ~fraction;
+    const float scale = __builtin_bit_cast(float, largest <= kSmallestRow ? one : power);
+    shifts[i] = 0x1.8p23F * scale;
+    scales[i] = largest <= kSmallestRow ? 0 : scale;
   }
 }
 
@@ -71,15 +72,20 @@ inline void round_row(std::int32_t* words, const T* row, std::size_t count, floa
 /// positions.
 inline constexpr std::size_t kPanel = 2 * kLanes;
 
+/// Pairs of codes of a vector of columns of two rows.
+template <typename T, typename Lanes>
+inline Words round_places(const T* first, const T* second, Vec shift, Vec second_shift, Lanes lanes) {
+  return join(bits_of(lanes.load(first) + shift), bits_of(lanes.load(second) + second_shift));
+}
+
 /// Pairs of codes of two rows, one after another in each panel of [panels][32 pairs][kPanel], at words.
 template <typename T>
 inline void join_rows(std::int32_t* words, const T* first, const T* second, float shift, float second_shift,
                       std::size_t count) {
   const auto join_panel = [&](std::size_t panel, std::size_t columns) {
     for_vectors(columns, [&](std::size_t i, auto lanes) {
-      store_words(words + panel * (kKvBlock / 2) + i,
-                  join(bits_of(lanes.load(first + panel + i) + splat(shift)),
-                       bits_of(lanes.load(second + panel + i) + splat(second_shift))));
+      store_words(words + panel * (kKvBlock / 2) + i, round_places(first + panel + i, second + panel + i,
+                                                                   splat(shift), splat(second_shift), lanes));
     });
   };
   const std::size_t whole = count - count % kPanel;

@@ -17,10 +17,12 @@ inline Vec splat(float value) { return _mm256_set1_ps(value); }
 inline Vec load(const float* from) { return _mm256_loadu_ps(from); }
 inline void store(float* to, Vec v) { _mm256_storeu_ps(to, v); }
 
-/// Eight bfloat16 values, widened.
+/// Eight bfloat16 values, widened: one shuffle inside the halves of a register that both hold all of them.
 inline Vec load(const std::uint16_t* from) {
-  const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+  const __m256i bits = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  const __m256i places = _mm256_setr_epi8(-1, -1, 0, 1, -1, -1, 2, 3, -1, -1, 4, 5, -1, -1, 6, 7,  //
+                                          -1, -1, 8, 9, -1, -1, 10, 11, -1, -1, 12, 13, -1, -1, 14, 15);
+  return _mm256_castsi256_ps(_mm256_shuffle_epi8(bits, places));
 }
 
 /// Bits [Shift, Shift + width of Mask) of eight bytes, as floats.

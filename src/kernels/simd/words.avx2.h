@@ -58,11 +58,16 @@ inline Words add_products(Words sum, Words a, Words b) {
 }
 
 /// to[i] = sum over the lanes of the i-th vector.
+inline Words add_neighbours(Words a, Words b) {
+  return _mm256_add_epi32(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+}
 [[gnu::always_inline]] inline void store_word_sums(std::int32_t* to, const Words* sums) {
-  const __m256i pairs =
-      _mm256_hadd_epi32(_mm256_hadd_epi32(sums[0], sums[1]), _mm256_hadd_epi32(sums[2], sums[3]));
+  const __m256i first = add_neighbours(sums[0], sums[1]);
+  const __m256i second = add_neighbours(sums[2], sums[3]);
+  const __m256i all =
+      _mm256_add_epi32(_mm256_unpacklo_epi64(first, second), _mm256_unpackhi_epi64(first, second));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
-                   _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1)));
+                   _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1)));
 }
 
 /// The largest |x| of 2 * kLanes bfloat16 values on, as bits, and the running largest; see largest_of().
@@ -71,9 +76,12 @@ inline Words larger_magnitudes(Words largest, const std::uint16_t* from) {
   return _mm256_max_epu16(largest, _mm256_and_si256(bits, _mm256_set1_epi16(0x7fff)));
 }
 inline float largest_of(Words magnitudes) {
-  const __m256i high = _mm256_srli_epi32(magnitudes, 16);
-  const __m256i low = _mm256_and_si256(magnitudes, _mm256_set1_epi32(0xffff));
-  return max_lanes(_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_max_epi32(high, low), 16)));
+  const __m128i most =
+      _mm_max_epu16(_mm256_castsi256_si128(magnitudes), _mm256_extracti128_si256(magnitudes, 1));
+  // There is an instruction for the smallest of eight: of complements it is that of the largest.
+  const __m128i all = _mm_set1_epi32(-1);
+  const __m128i largest = _mm_xor_si128(_mm_minpos_epu16(_mm_xor_si128(most, all)), all);
+  return _mm_cvtss_f32(_mm_castsi128_ps(_mm_slli_epi32(largest, 16)));
 }
 
 }  // namespace
