@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "kernels/attention/attention_pass.simd.h"
+#include "kernels/attention/int16_few.simd.h"
 #include "kernels/attention/int16_rows.simd.h"
 
 namespace lanner::kernels {
@@ -13,7 +14,6 @@ namespace {
 
 /// Sums that a tile keeps in registers: rows of one operand times two vectors of the other.
 inline constexpr std::size_t kTileRows = kLanes == 8 ? 5 : 8;
-inline constexpr std::size_t kScoreStride = Int16Sizes::kScoreStride;
 
 /// Words that are multiplied by vectors of panels: word t of row a is first[a * row + t * step].
 struct TileRows {
@@ -72,69 +72,8 @@ inline void score_rows(std::int32_t* scores, const std::int32_t* keys, std::size
   if constexpr (Rows > 1) score_rows<Vectors, Rows / 2>(scores, keys, places, queries, row_words);
 }
 
-/// Queries up to which scores are sums over the lanes: with more, vectors of queries have fewer idle lanes.
-inline constexpr std::size_t kFewQueries = kLanes / 2;
-
-/// Rows of keys, and for each the shift that makes it codes.
-template <typename T>
-struct KeyRows {
-  const T* elements;  ///< [places, head_dim]
-  const float* shifts;
-  std::size_t begin;  ///< places
-  std::size_t end;
-  std::size_t head_dim;
-};
-
-/// scores[place * kScoreStride + v] = sum of products of a row of keys with each row of queries.
-template <std::size_t Queries, typename T>
-[[gnu::noinline]] void dot_keys(std::int32_t* scores, const KeyRows<T>& keys, const std::int32_t* queries,
-                                std::size_t row_words) {
-  constexpr std::size_t kStored = (Queries + 3) / 4 * 4;
-  const std::size_t whole = keys.head_dim - keys.head_dim % kPanel;
-  for (std::size_t place = keys.begin; place < keys.end; ++place) {
-    const T* key = keys.elements + place * keys.head_dim;
-    const Vec shift = splat(keys.shifts[place]);
-    Words sums[kStored];
-#pragma GCC unroll 8
-    for (std::size_t v = 0; v < kStored; ++v) sums[v] = no_words();
-    const auto add = [&](const T* from, std::size_t word) {
-      const Words k = round_pairs(from, shift);
-#pragma GCC unroll 8
-      for (std::size_t v = 0; v < Queries; ++v)
-        sums[v] = add_products(sums[v], k, load_words(queries + v * row_words + word));
-    };
-#pragma GCC unroll 4
-    for (std::size_t i = 0; i < whole; i += kPanel) add(key + i, i / 2);
-    if (whole != keys.head_dim) {
-      T rest[kPanel] = {};
-      for (std::size_t i = whole; i < keys.head_dim; ++i) rest[i - whole] = key[i];
-      add(rest, whole / 2);
-    }
-#pragma GCC unroll 2
-    for (std::size_t v = 0; v < kStored; v += 4) store_word_sums(scores + place * kScoreStride + v, sums + v);
-  }
-}
-
-/// dot_keys for up to Queries rows of queries.
-template <std::size_t Queries = kFewQueries, typename T>
-inline void dot_few(std::int32_t* scores, const KeyRows<T>& keys, const std::int32_t* queries,
-                    std::size_t count, std::size_t row_words) {
-  if (count == Queries)
-    dot_keys<Queries>(scores, keys, queries, row_words);
-  else if constexpr (Queries > 1)
-    dot_few<Queries - 1>(scores, keys, queries, count, row_words);
-}
-
 /// Columns of values whose words take 8 KB.
 inline constexpr std::size_t kValueColumns = 64;
-
-/// Factors of the queries of a pass for one block.
-struct BlockFactors {
-  const float* correction;  ///< of what was summed before
-  const float* worth;       ///< of the block's sums of codes
-  std::size_t pair_begin;   ///< pairs of places that some query attends
-  std::size_t pair_end;
-};
 
 /// sums[query] = sums[query] * correction + worth * (codes of weights · codes of values) for Rows queries and
 /// Vectors vectors of columns; weights [pairs][kScoreStride], values [pairs][kPanel].
@@ -144,17 +83,7 @@ template <std::size_t Rows, std::size_t Vectors, typename Lanes>
   for (std::size_t a = 0; a < Rows; ++a) __builtin_prefetch(sums[a] + column, 1);
   Words products[Rows][Vectors];
   multiply_tile(products, {weights, 1, kScoreStride}, values, factors.pair_begin, factors.pair_end);
-#pragma GCC unroll 8
-  for (std::size_t a = 0; a < Rows; ++a) {
-    float* const to = sums[a] + column;
-    const Vec correction = splat(factors.correction[a]);
-    const Vec worth = splat(factors.worth[a]);
-#pragma GCC unroll 2
-    for (std::size_t i = 0; i < Vectors; ++i) {
-      const Vec before = lanes.load(to + i * kLanes) * correction;
-      lanes.store(to + i * kLanes, fma(to_float(products[a][i]), worth, before));
-    }
-  }
+  add_block(sums, column, factors, products, lanes);
 }
 
 /// value_tile for up to Rows queries.
@@ -220,46 +149,51 @@ class Int16Block {
   void operator()(AttentionPass& pass, const HeadBlock& block) const {
     const BlockPlaces places = find_places(pass, block.begin);
     if (places.low >= places.high) return;
-    const auto* keys = rows_(block.keys, places.low, places.high, widened_);
-    const auto round_keys = [&](const BlockPlaces& some, const float* shifts) {
-      take_keys(pass, keys, some, shifts);
-    };
-    scale_rows(keys, places, {key_scales_, score_code_, block.values}, pass.head_dim, round_keys);
-    if (!few_) multiply_keys(pass.count, places);
-
-    const auto* values = rows_(block.values, places.low, places.high, widened_);
-    const auto round_values = [&](const BlockPlaces& some, const float* shifts) {
-      for (std::size_t pair = some.low / 2; pair < (some.high + 1) / 2; ++pair)
-        round_pair_of_values(values, pair, some, shifts, pass.head_dim);
-    };
-    scale_rows(values, places, {value_scales_, static_cast<float>(kInt16WeightCode), block.next_keys},
-               pass.head_dim, round_values);
-    for (std::size_t query = 0; query < pass.count; query += kLanes) weigh(pass, query, places);
-    add_values(pass, places);
+    const Scaling keys = {key_scales_, score_code_, ahead_of(block.values)};
+    const Scaling values = {value_scales_, static_cast<float>(kInt16WeightCode), ahead_of(block.next_keys)};
+    const auto* key_rows = rows_(block.keys, places.low, places.high, widened_);
+    if (few_)
+      score_few(pass, key_rows, places, keys);
+    else
+      score_many(pass, key_rows, places, keys);
+    const auto* value_rows = rows_(block.values, places.low, places.high, widened_);
+    if (few_)
+      add_to_few(pass, value_rows, places, values);
+    else
+      add_to_many(pass, value_rows, places, values);
   }
 
  private:
-  /// Few queries lie row by row, more in panels of vectors of queries.
   void round_queries(const AttentionPass& pass) {
     for (std::size_t query = 0; query < pass.count; ++query) {
-      std::int32_t* row = few_ ? queries_ + query * row_words_ : query_words_;
       float scale = largest_magnitude(pass.q[query], pass.head_dim);
       float shift = 0;
       row_scales(&scale, &shift, 1, score_code_);
-      round_row(row, pass.q[query], pass.head_dim, shift);
+      round_row(query_words_, pass.q[query], pass.head_dim, shift);
       query_scales_[query] = scale * pass.scale;
-      std::int32_t* panel = queries_ + query / kPanel * row_words_ * kPanel + query % kPanel;
-      for (std::size_t i = 0; i < row_words_ && !few_; ++i) panel[i * kPanel] = row[i];
+      place_query(query, pass.count);
     }
-    if (pass.count % kLanes == 0) whole_ = shared_range(pass);
-    // Lanes beyond the last query attend nothing.
+    whole_ = shared_range(pass);
+    // Lanes beyond the last query attend everything with scores of 0: weights that underflow would take
+    // longer.
     for (std::size_t query = pass.count; query < padded(pass.count); ++query) {
       query_scales_[query] = 0;
-      low_[query] = kKvBlock;
-      high_[query] = 0;
+      low_[query] = 0;
+      high_[query] = kKvBlock;
       pass.largest[query] = kMinusInfinity;
       pass.total[query] = 0;
     }
+  }
+
+  /// Few queries lie beside each other vector by vector, more in panels of vectors of queries.
+  void place_query(std::size_t query, std::size_t count) const {
+    if (few_) {
+      for (std::size_t i = 0; i < row_words_; i += kLanes)
+        store_words(queries_ + i * count + query * kLanes, load_words(query_words_ + i));
+      return;
+    }
+    std::int32_t* panel = queries_ + query / kPanel * row_words_ * kPanel + query % kPanel;
+    for (std::size_t i = 0; i < row_words_; ++i) panel[i * kPanel] = query_words_[i];
   }
 
   /// Queries that are computed for `count`.
@@ -268,7 +202,7 @@ class Int16Block {
   BlockPlaces find_places(const AttentionPass& pass, std::size_t block_begin) const {
     if (block_begin >= whole_.begin && block_begin + kKvBlock <= whole_.end)
       return {.low = 0, .high = kKvBlock};
-    BlockPlaces places{.partly = padded(pass.count) != pass.count};
+    BlockPlaces places;
     for (std::size_t i = 0; i < pass.count; ++i) {
       const std::size_t begin = smaller(larger(pass.begin[i], block_begin) - block_begin, kKvBlock);
       const std::size_t end = smaller(larger(pass.end[i], block_begin) - block_begin, kKvBlock);
@@ -282,42 +216,56 @@ class Int16Block {
     return places;
   }
 
+  ReadAhead ahead_of(const std::byte* head) const {
+    return {head, head == nullptr ? nullptr : head + kKvBlock * place_bytes_};
+  }
+
+  /// Lines of a block that are read ahead for each of its places.
+  std::size_t lines_of_place() const { return (place_bytes_ + kCacheLine - 1) / kCacheLine; }
+
   /// What rows of keys or values become: their scales go to `scales`, codes are at most `code`, and meanwhile
-  /// the memory of the same places at `ahead`, if any, is read ahead.
-  struct Rounding {
+  /// other memory is read ahead.
+  struct Scaling {
     float* scales;
     float code;
-    const std::byte* ahead;
+    ReadAhead ahead;
   };
 
-  /// Calls round(places, shifts) for some places after another, while their rows are in the first-level
+  /// Calls then(rows) for some rows after another, whose shifts are known and which are in the first-level
   /// cache.
-  template <typename T, typename Round>
-  void scale_rows(const T* rows, const BlockPlaces& all, const Rounding& to, std::size_t head_dim,
-                  const Round& round) const {
+  template <typename T, typename Then>
+  void scale_rows(const T* rows, const BlockPlaces& all, const Scaling& to, std::size_t head_dim,
+                  const Then& then) const {
     constexpr std::size_t kTogether = 16;
     float shifts[kKvBlock];
-    for (BlockPlaces some = all; some.low < all.high; some.low = some.high) {
-      some.high = smaller((some.low / kTogether + 1) * kTogether, all.high);
-      for (std::size_t place = some.low; place < some.high; ++place) {
-        if (to.ahead != nullptr) read_ahead(to.ahead, place);
+    for (ShiftedRows<T> some = {rows, shifts, all.low, 0, head_dim}; some.begin < all.high;
+         some.begin = some.end) {
+      some.end = smaller((some.begin / kTogether + 1) * kTogether, all.high);
+      for (std::size_t place = some.begin; place < some.end; ++place)
         to.scales[place] = largest_magnitude(rows + place * head_dim, head_dim);
-      }
-      row_scales(to.scales + some.low, shifts + some.low, some.high - some.low, to.code);
-      round(some, shifts);
+      row_scales(to.scales + some.begin, shifts + some.begin, some.end - some.begin, to.code);
+      then(some);
     }
   }
 
-  /// Scores of few queries, or codes of keys for many.
   template <typename T>
-  void take_keys(const AttentionPass& pass, const T* keys, const BlockPlaces& places,
-                 const float* shifts) const {
-    if (few_) {
-      const KeyRows<T> rows = {keys, shifts, places.low, places.high, pass.head_dim};
-      return dot_few(scores_, rows, queries_, pass.count, row_words_);
-    }
-    for (std::size_t place = places.low; place < places.high; ++place)
-      round_row(keys_ + place * row_words_, keys + place * pass.head_dim, pass.head_dim, shifts[place]);
+  void score_few(const AttentionPass& pass, const T* keys, const BlockPlaces& places, Scaling to) const {
+    const std::size_t lines = lines_of_place();
+    scale_rows(keys, places, to, pass.head_dim, [&](const ShiftedRows<T>& some) {
+      dot_few(scores_, some, queries_, pass.count, to.ahead, lines);
+    });
+  }
+
+  template <typename T>
+  void score_many(const AttentionPass& pass, const T* keys, const BlockPlaces& places, Scaling to) const {
+    scale_rows(keys, places, to, pass.head_dim, [&](const ShiftedRows<T>& some) {
+      for (std::size_t place = some.begin; place < some.end; ++place) {
+        to.ahead.lines(lines_of_place());
+        round_row(keys_ + place * row_words_, keys + place * pass.head_dim, pass.head_dim,
+                  some.shifts[place]);
+      }
+    });
+    multiply_keys(pass.count, places);
   }
 
   void multiply_keys(std::size_t queries, const BlockPlaces& places) const {
@@ -332,22 +280,37 @@ class Int16Block {
     }
   }
 
-  /// The memory of a place on its way into the cache: with few queries memory is what bounds a block.
-  void read_ahead(const std::byte* head, std::size_t place) const {
-    constexpr std::size_t kLine = 64;
-    const std::byte* const from = head + place * place_bytes_;
-    for (std::size_t i = 0; i < place_bytes_; i += kLine) __builtin_prefetch(from + i);
+  template <typename T>
+  void add_to_few(AttentionPass& pass, const T* values, const BlockPlaces& places, Scaling to) const {
+    float shifts[kKvBlock];
+    const ShiftedRows<T> rows = {values, shifts, places.low, places.high, pass.head_dim};
+    scale_rows(values, places, to, pass.head_dim, [&](const ShiftedRows<T>& some) {
+      for (std::size_t place = some.begin; place < some.end; ++place) shifts[place] = some.shifts[place];
+    });
+    weigh(pass, 0, places);
+    add_few(pass.sums, pass.count, factors_of(places), scores_, rows, to.ahead);
+  }
+
+  template <typename T>
+  void add_to_many(AttentionPass& pass, const T* values, const BlockPlaces& places, Scaling to) const {
+    scale_rows(values, places, to, pass.head_dim, [&](const ShiftedRows<T>& some) {
+      for (std::size_t pair = some.begin / 2; pair < (some.end + 1) / 2; ++pair) {
+        to.ahead.lines(2 * lines_of_place());
+        round_pair_of_values(some, pair);
+      }
+    });
+    for (std::size_t query = 0; query < pass.count; query += kLanes) weigh(pass, query, places);
+    add_values(pass, places);
   }
 
   /// A pair of places becomes words; of a place that no query attends, those of another one: its weights are
   /// 0.
   template <typename T>
-  void round_pair_of_values(const T* values, std::size_t pair, const BlockPlaces& places, const float* shifts,
-                            std::size_t head_dim) const {
-    const std::size_t first = larger(2 * pair, places.low);
-    const std::size_t second = smaller(2 * pair + 1, places.high - 1);
-    join_rows(values_ + pair * kPanel, values + first * head_dim, values + second * head_dim, shifts[first],
-              shifts[second], head_dim);
+  void round_pair_of_values(const ShiftedRows<T>& rows, std::size_t pair) const {
+    const std::size_t first = larger(2 * pair, rows.begin);
+    const std::size_t second = smaller(2 * pair + 1, rows.end - 1);
+    join_rows(values_ + pair * kPanel, rows.elements + first * rows.head_dim,
+              rows.elements + second * rows.head_dim, rows.shifts[first], rows.shifts[second], rows.head_dim);
   }
 
   /// Turns the scores of kLanes queries into pairs of codes of weights times the values' scales.
@@ -404,8 +367,12 @@ class Int16Block {
     }
   }
 
+  BlockFactors factors_of(const BlockPlaces& places) const {
+    return {correction_, worth_, places.low / 2, (places.high + 1) / 2};
+  }
+
   void add_values(AttentionPass& pass, const BlockPlaces& places) const {
-    const BlockFactors all = {correction_, worth_, places.low / 2, (places.high + 1) / 2};
+    const BlockFactors all = factors_of(places);
     // Some columns of every query at a time, so that their values stay in the first-level cache.
     for (std::size_t column = 0; column < pass.head_dim; column += kValueColumns)
       for (std::size_t query = 0; query < pass.count; query += kTileRows) {
