@@ -26,6 +26,7 @@ struct DeltaHead {
   const float* v;                             ///< row 0
   const float* beta;                          ///< row 0
   const float* state;
+  const float* next_state;  ///< of the value head after it, or again its own
   float* u;
   float* out;                          ///< row 0
   float state_decay[kMostDeltaChunk];  ///< e^G(-1,t) of each row of the call
@@ -69,16 +70,28 @@ inline void weigh_scores(DeltaHead& head, const DeltaNetArgs& args, std::size_t 
   }
 }
 
+/// A panel of columns of S: row d begins at first + d * stride; that of `ahead` comes into the cache
+/// meanwhile where one row of queries reads S, which takes as long as memory does.
+struct StatePanel {
+  const float* first;
+  const float* ahead;
+  std::size_t stride;
+};
+
 /// reads[pair, columns] = Sᵀ queries[pair] for Pairs queries, the rows of S added in ascending order.
 template <std::size_t Pairs, std::size_t Vectors, typename Lanes>
-inline void read_state_tile(float* reads, const float* state, std::size_t state_stride,
-                            const float* const* queries, std::size_t key_dim, Lanes lanes) {
+inline void read_state_tile(float* reads, const StatePanel& panel, const float* const* queries,
+                            std::size_t key_dim, Lanes lanes) {
+  constexpr std::size_t kLine = 64 / sizeof(float);
   Vec sums[Pairs][Vectors];
   for (auto& row : sums)
     for (Vec& sum : row) sum = splat(0);
   for (std::size_t d = 0; d < key_dim; ++d) {
+    if constexpr (Pairs == 2)
+      for (std::size_t i = 0; i < Vectors * kLanes; i += kLine)
+        __builtin_prefetch(panel.ahead + d * panel.stride + i);
     Vec s[Vectors];
-    for (std::size_t v = 0; v < Vectors; ++v) s[v] = lanes.load(state + d * state_stride + v * kLanes);
+    for (std::size_t v = 0; v < Vectors; ++v) s[v] = lanes.load(panel.first + d * panel.stride + v * kLanes);
     for (std::size_t p = 0; p < Pairs; ++p) {
       const Vec x = splat(queries[p][d]);
       for (std::size_t v = 0; v < Vectors; ++v) sums[p][v] = fma(x, s[v], sums[p][v]);
@@ -95,16 +108,18 @@ inline void read_state(const DeltaHead& head, std::size_t column, Lanes lanes) {
   const DeltaNetArgs& args = *head.args;
   float* reads = args.scratch + kDeltaStateReads;
   const float* state = head.state + column;
+  const bool last = column + 2 * Vectors * kLanes > args.value_dim;
+  const StatePanel panel = {state, last ? head.next_state : state + Vectors * kLanes, args.value_dim};
   constexpr std::size_t kPart = Vectors < kStateVectors ? Vectors : kStateVectors;
   std::size_t row = 0;
   for (; row + kStateRows <= args.rows; row += kStateRows)
     for (std::size_t v = 0; v < Vectors; v += kPart)
       read_state_tile<2 * kStateRows, kPart>(reads + row * 2 * kDeltaPanelColumns + v * kLanes,
-                                             state + v * kLanes, args.value_dim, head.queries + 2 * row,
-                                             args.key_dim, lanes);
+                                             {state + v * kLanes, nullptr, args.value_dim},
+                                             head.queries + 2 * row, args.key_dim, lanes);
   for (; row < args.rows; ++row)
-    read_state_tile<2, Vectors>(reads + row * 2 * kDeltaPanelColumns, state, args.value_dim,
-                                head.queries + 2 * row, args.key_dim, lanes);
+    read_state_tile<2, Vectors>(reads + row * 2 * kDeltaPanelColumns, panel, head.queries + 2 * row,
+                                args.key_dim, lanes);
 }
 
 /// u_t and o_t of one row for one panel of columns.
@@ -175,6 +190,7 @@ inline void advance_heads(const DeltaNetArgs& args, std::size_t head_begin, std:
     head.v = args.v + j * args.value_dim;
     head.beta = args.beta + j;
     head.state = args.state + j * args.key_dim * args.value_dim;
+    head.next_state = head.state + (j + 1 < head_end ? args.key_dim * args.value_dim : 0);
     head.u = args.entry_values + j * args.chunk * args.value_dim;
     head.out = args.out + j * args.value_dim;
     weigh_scores(head, args, j);
