@@ -84,7 +84,7 @@ function startPeer(name) {
 function runLanner(test) {
   const [, prompt, all] = test.match(/^pp(\d+)(all)?$/) ?? [];
   const [, decode, depth, sequences] = test.match(/^tg(\d+)@(\d+)(?:x(\d+))?$/) ?? [];
-  const args = ["bench", folder, "-p", prompt ?? "0", "-n", decode ?? "0", "-d", depth ?? "0", "-b", sequences ?? "1", "-r", "1",
+  const args = ["bench", folder, "-p", prompt ?? "0", "-n", decode ?? "0", "-d", depth ?? "0", "-b", sequences ?? "1", "-r", "3",
     "-t", options.threads, "--isa", options.isa, "--compute", "int8", "-o", "json"];
   if (all) args.push("--all-rows");
   if (options.cpuTime) args.push("--cpu-time");
