@@ -54,20 +54,30 @@ void run_units(Stream& stream, const ProjectionInput& input, std::size_t units, 
   });
 }
 
-/// Outputs of units [begin, end) of one product; what is added to them is added while they are in the cache.
+/// x of an input, where it is a sum.
+void form_sum(Stream& stream, const ProductInput& in) {
+  if (!in.sum) return;
+  check_shape(in.x.data != in.sum->x.data && in.x.data != in.sum->y.data, "sum of an input", in.x);
+  add_norm(stream, in.x, in.sum->x, in.sum->y, in.sum->gain, in.sum->eps, in.sum->factor);
+}
+
+/// Outputs of units [begin, end) of one product; what follows is done while they are in the cache.
 void form_outputs(const CpuKernels& kernels, const ProjectionInput& in, const LinearCall& call,
                   std::size_t begin, std::size_t end, float* scratch) {
   const Matrix& w = *call.w;
   const bool adds = call.residual.data != nullptr;
-  const std::size_t block = adds ? kBlockUnits : end - begin;
+  const bool gates = call.up.data != nullptr;
+  auto* activation = call.activation == GatedActivation::kGeluTanh ? kernels.gelu_mul : kernels.silu_mul;
+  const std::size_t block = adds || gates ? kBlockUnits : end - begin;
   for (std::size_t unit = begin; unit < end; unit += block) {
     const std::size_t stop = std::min(end, unit + block);
     const std::size_t first = unit * kUnitOutputs;
     const std::size_t width = std::min(w.rows(), stop * kUnitOutputs) - first;
     in.multiply(w, unit, stop, call.out.floats().data() + first, w.rows(), scratch);
-    for (std::size_t row = 0; adds && row < in.rows(); ++row) {
+    for (std::size_t row = 0; (adds || gates) && row < in.rows(); ++row) {
       const auto part = call.out.row(row).subspan(first, width);
-      kernels.add(part, call.residual.row(row).subspan(first, width), part);
+      if (adds) kernels.add(part, call.residual.row(row).subspan(first, width), part);
+      if (gates) activation(part, part, call.up.row(row).subspan(first, width));
     }
   }
 }
@@ -86,9 +96,13 @@ void linear(Stream& stream, std::span<const LinearCall> calls, const ProductInpu
     check_shape(call.residual.data == nullptr ||
                     (call.residual.shape == call.out.shape && call.residual.data != call.out.data),
                 "linear", call.residual);
+    check_shape(call.up.data == nullptr || (call.up.shape == call.out.shape &&
+                                            call.up.data != call.out.data && call.residual.data == nullptr),
+                "linear", call.up);
     matrices[i] = call.w;
     units += units_of(*call.w);
   }
+  form_sum(stream, in);
   const ProjectionInput input(stream.kernels(), in, std::span(matrices).first(calls.size()));
   run_units(stream, input, units, kernels::linear_scratch_floats(in.x.columns()),
             [&](const ProjectionInput& mine, std::size_t begin, std::size_t end, float* scratch) {
@@ -111,6 +125,7 @@ void gated_linear(Stream& stream, const Tensor& out, const Matrix& gate, const M
               out);
   auto* activation =
       kind == GatedActivation::kGeluTanh ? stream.kernels().gelu_mul : stream.kernels().silu_mul;
+  form_sum(stream, in);
   const std::array<const Matrix*, 2> matrices = {&gate, &up};
   const ProjectionInput input(stream.kernels(), in, matrices);
   constexpr std::size_t kWidth = kBlockUnits * kUnitOutputs;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "device/cuda_device.h"
 #include "device/cuda_op_functions.h"
@@ -38,18 +39,46 @@ ProductGate gate_of(GatedActivation kind) {
 }
 
 kernels::RowInputCuda row_input(const ProductInput& in) {
-  return {.x = floats(in.x),
-          .gain = floats(in.gain),
-          .eps = in.eps,
-          .norm = in.norm,
-          .columns = static_cast<std::uint32_t>(in.x.columns())};
+  kernels::RowInputCuda row = {.x = floats(in.x),
+                               .gain = floats(in.gain),
+                               .eps = in.eps,
+                               .norm = in.norm,
+                               .columns = static_cast<std::uint32_t>(in.x.columns())};
+  if (!in.sum) return row;
+  row.x = floats(in.sum->x);
+  row.sum = {.y = floats(in.sum->y),
+             .gain = floats(in.sum->gain),
+             .out = floats(in.x),
+             .eps = in.sum->eps,
+             .factor = in.sum->factor};
+  return row;
 }
 
-/// The input of one operation's products, split for those that do not do it by themselves, once.
+void check_sum(const ProductInput& in) {
+  if (!in.sum) return;
+  check_shape(in.sum->x.shape == in.x.shape && in.sum->y.shape == in.x.shape &&
+                  in.sum->gain.element_count() == in.x.shape.back() && in.sum->x.data != in.x.data &&
+                  in.sum->y.data != in.x.data,
+              "sum of an input", in.x);
+}
+
+/// The input once its sum is formed, by itself unless products do it on their way.
+ProductInput without_sum(Stream& stream, ProductInput in, bool on_the_way) {
+  check_sum(in);
+  if (!in.sum || (on_the_way && in.x.rows() <= kernels::kMostSumRows &&
+                  in.x.columns() <= kernels::kMostSumColumns))
+    return in;
+  add_norm(stream, in.x, in.sum->x, in.sum->y, in.sum->gain, in.sum->eps, in.sum->factor);
+  in.sum.reset();
+  return in;
+}
+
+/// The input of one operation's products, split for those that do not do it by themselves, once. Whoever
+/// reads it first forms its sum.
 class SplitInput {
  public:
-  SplitInput(CudaDevice& device, std::byte* memory, const ProductInput& in, unsigned parts)
-      : device_(device), memory_(memory), in_(in), parts_(parts) {}
+  SplitInput(CudaDevice& device, std::byte* memory, ProductInput in, unsigned parts)
+      : device_(device), memory_(memory), in_(std::move(in)), parts_(parts) {}
 
   static std::size_t size_bytes(const ProductInput& in, unsigned parts) {
     return aligned(kernels::split_bytes(in.x.rows(), in.x.columns(), parts));
@@ -60,12 +89,14 @@ class SplitInput {
     args.rows = static_cast<std::uint32_t>(in_.x.rows());
     if (kernels::forms_rows(args)) {
       args.input = row_input(in_);
+      in_.sum.reset();
       return;
     }
     if (split_.high == nullptr) {
       const bool turned = kernels::takes_turned_rows(device_, args);
       split_ = kernels::place_split(memory_, in_.x.rows(), in_.x.columns(), parts_, turned);
       kernels::split_rows_cuda(device_, {.to = split_, .from = row_input(in_), .rows = in_.x.rows()});
+      in_.sum.reset();
     }
     args.x = split_;
   }
@@ -73,28 +104,53 @@ class SplitInput {
  private:
   CudaDevice& device_;
   std::byte* memory_;
-  const ProductInput& in_;
+  ProductInput in_;
   unsigned parts_;
   kernels::SplitRows split_ = {};
 };
 
-/// Products with every tiled weight, one launch per kind of code.
-void multiply_tiled(CudaDevice& device, std::span<const LinearCall> products, SplitInput& input) {
+void gate_product(Stream& stream, const LinearCall& product) {
+  gated_activation(stream, product.out, product.out, product.up, product.activation);
+}
+
+/// act(in wᵀ) * up with a tiled weight.
+void multiply_gated(Stream& stream, const LinearCall& product, SplitInput& input) {
+  TiledProductCudaArgs args{.count = 1};
+  args.w[0] = product.w->tiled()->view();
+  args.out[0] = floats(product.out);
+  input.give(args);
+  const bool takes_up = kernels::takes_up(args);
+  if (takes_up) {
+    args.gate = gate_of(product.activation);
+    args.up = floats(product.up);
+  }
+  kernels::tiled_product_cuda(stream.cuda(), args);
+  if (!takes_up) gate_product(stream, product);
+}
+
+/// Products with every tiled weight, one launch per kind of code; gated ones by themselves.
+void multiply_tiled(Stream& stream, std::span<const LinearCall> products, SplitInput& input) {
   std::array<bool, kMaxLinearCalls> done{};
   for (std::size_t i = 0; i < products.size(); ++i) {
     if (done[i] || products[i].w->tiled() == nullptr) continue;
+    if (products[i].up.data != nullptr) {
+      multiply_gated(stream, products[i], input);
+      continue;
+    }
     TiledProductCudaArgs args{};
     const TiledWeight& kind = products[i].w->tiled()->view();
     for (std::size_t j = i; j < products.size(); ++j) {
       const LinearCall& product = products[j];
-      if (done[j] || product.w->tiled() == nullptr || !agree(kind, product.w->tiled()->view())) continue;
+      if (done[j] || product.up.data != nullptr || product.w->tiled() == nullptr ||
+          !agree(kind, product.w->tiled()->view()))
+        continue;
       args.w[args.count] = product.w->tiled()->view();
       args.residual[args.count] = floats(product.residual);
       args.out[args.count++] = floats(product.out);
       done[j] = true;
     }
     input.give(args);
-    kernels::tiled_product_cuda(device, args);
+    kernels::tiled_product_cuda(stream.cuda(), args);
   }
 }
 
@@ -126,42 +182,56 @@ std::shared_ptr<const TiledMatrix> tile(const Ops& ops, const kernels::WeightVie
   return tiled;
 }
 
+namespace {
+
+void check_product(const LinearCall& product, const ProductInput& in) {
+  check_shape(in.x.columns() == product.w->columns(), "linear", in.x);
+  check_shape(product.out.columns() == product.w->rows() && product.out.rows() == in.x.rows(), "linear",
+              product.out);
+  check_shape(product.up.data == nullptr || (product.up.shape == product.out.shape &&
+                                             product.up.data != product.out.data &&
+                                             product.residual.data == nullptr),
+              "linear", product.up);
+}
+
+/// Products with weights that are not tiled. memory: the normed input, then the largest of their outputs.
+void multiply_plain(Stream& stream, std::span<const LinearCall> products, const ProductInput& in,
+                    std::byte* memory) {
+  Tensor x = in.x;
+  if (in.norm) {
+    x.data = memory;
+    rms_norm(stream, x, in.x, in.gain, in.eps);
+  }
+  for (const LinearCall& product : products) {
+    if (product.w->tiled() != nullptr) continue;
+    Tensor sum = product.out;
+    if (product.residual.data != nullptr) sum.data = memory + aligned(in.x.size_bytes());
+    kernels::linear_plain_cuda(stream.cuda(), floats(sum), floats(x), x.rows(), product.w->view());
+    if (product.residual.data != nullptr) add(stream, product.out, product.residual, sum);
+    if (product.up.data != nullptr) gate_product(stream, product);
+  }
+}
+
+}  // namespace
+
 void linear(Stream& stream, std::span<const LinearCall> products, const ProductInput& in) {
   if (products.size() > kMaxLinearCalls)
     throw Error(ErrorKind::kInternal, "linear: too many products of one input");
-  CudaDevice& device = stream.cuda();
   unsigned parts = 0;
-  bool any_plain = false;
+  std::size_t plain_bytes = 0;
   for (const LinearCall& product : products) {
-    check_shape(in.x.columns() == product.w->columns(), "linear", in.x);
-    check_shape(product.out.columns() == product.w->rows() && product.out.rows() == in.x.rows(), "linear",
-                product.out);
+    check_product(product, in);
     parts = std::max(parts, parts_of(*product.w));
-    any_plain = any_plain || product.w->tiled() == nullptr;
+    if (product.w->tiled() == nullptr)
+      plain_bytes = std::max(plain_bytes, aligned(in.x.size_bytes()) + product.out.size_bytes());
   }
-  const std::size_t split_bytes = parts > 0 ? SplitInput::size_bytes(in, parts) : 0;
-  const std::size_t normed_bytes = any_plain ? aligned(in.x.size_bytes()) : 0;
-  std::size_t sum_bytes = 0;
-  for (const LinearCall& product : products)
-    if (product.w->tiled() == nullptr) sum_bytes = std::max(sum_bytes, product.out.size_bytes());
-  std::byte* memory = device.scratch(split_bytes + normed_bytes + sum_bytes);
-  if (any_plain) {
-    Tensor x = in.x;
-    if (in.norm) {
-      x.data = memory + split_bytes;
-      rms_norm(stream, x, in.x, in.gain, in.eps);
-    }
-    for (const LinearCall& product : products) {
-      if (product.w->tiled() != nullptr) continue;
-      Tensor sum = product.out;
-      if (product.residual.data != nullptr) sum.data = memory + split_bytes + normed_bytes;
-      kernels::linear_plain_cuda(device, floats(sum), floats(x), x.rows(), product.w->view());
-      if (product.residual.data != nullptr) add(stream, product.out, product.residual, sum);
-    }
-  }
+  const ProductInput input = without_sum(stream, in, plain_bytes == 0);
+  const std::size_t split_bytes = parts > 0 ? SplitInput::size_bytes(input, parts) : 0;
+  std::byte* memory = stream.cuda().scratch(split_bytes + plain_bytes);
+  if (plain_bytes > 0) multiply_plain(stream, products, input, memory + split_bytes);
   if (parts == 0) return;
-  SplitInput input(device, memory, in, parts);
-  multiply_tiled(device, products, input);
+  SplitInput split(stream.cuda(), memory, input, parts);
+  multiply_tiled(stream, products, split);
 }
 
 void gated_linear(Stream& stream, const Tensor& out, const Matrix& gate, const Matrix& up,
@@ -172,12 +242,13 @@ void gated_linear(Stream& stream, const Tensor& out, const Matrix& gate, const M
               "gated_linear", out);
   CudaDevice& device = stream.cuda();
   const bool tiled = gate.tiled() != nullptr && up.tiled() != nullptr;
+  const ProductInput rows = without_sum(stream, in, tiled);
   if (gate.tiled() != nullptr || up.tiled() != nullptr)
     check_shape(tiled, "gated_linear: gate and up differ in form", out);
   const std::size_t input_bytes =
-      tiled ? SplitInput::size_bytes(in, parts_of(gate)) : aligned(x.size_bytes());
+      tiled ? SplitInput::size_bytes(rows, parts_of(gate)) : aligned(x.size_bytes());
   std::byte* memory = device.scratch(input_bytes + out.size_bytes());
-  SplitInput input(device, memory, in, parts_of(gate));
+  SplitInput input(device, memory, rows, parts_of(gate));
   // Prompts: two products and the gate behind them are faster than one whose blocks end with gates.
   if (tiled && agree(gate.tiled()->view(), up.tiled()->view()) && x.rows() < kernels::kLargeTileRows) {
     TiledProductCudaArgs args{.count = 2, .gate = gate_of(kind)};
@@ -191,7 +262,7 @@ void gated_linear(Stream& stream, const Tensor& out, const Matrix& gate, const M
   ups.data = memory + input_bytes;
   const std::array<LinearCall, 2> products = {{{out, &gate}, {ups, &up}}};
   if (tiled) {
-    multiply_tiled(device, products, input);
+    multiply_tiled(stream, products, input);
   } else {
     Tensor normed = x;
     if (in.norm) {
@@ -225,9 +296,9 @@ void feed_forward(Stream& stream, const FeedForwardCall& call) {
   std::byte* memory = device.scratch(split_bytes + call.gated.size_bytes());
   Tensor ups = call.gated;
   ups.data = memory + split_bytes;
-  SplitInput input(device, memory, call.in, parts_of(*call.gate));
+  SplitInput input(device, memory, without_sum(stream, call.in, true), parts_of(*call.gate));
   const std::array<LinearCall, 2> products = {{{call.gated, call.gate}, {ups, call.up}}};
-  multiply_tiled(device, products, input);
+  multiply_tiled(stream, products, input);
   TiledProductCudaArgs args{.count = 1, .rows = static_cast<std::uint32_t>(rows)};
   args.w[0] = call.down->tiled()->view();
   args.out[0] = floats(call.out);

@@ -264,6 +264,7 @@ void routed_experts(Stream& stream, Arena& arena, const RoutedExpertsCall& call)
                   call.gate.size() == logits.columns() + (routing.per_row() - call.k) &&
                   logits.rows() == call.in.x.rows(),
               "routed experts", logits);
+  check_shape(!call.in.sum, "routed experts: a sum as input", call.in.x);
   const std::size_t pairs = routing.rows * routing.per_row();
   routing.experts = allocate<std::int32_t>(arena, pairs);
   routing.weights = allocate<float>(arena, pairs);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -161,23 +162,39 @@ struct DeltaFoldCall {
   std::size_t chunk = 0;
 };
 
+/// (x + norm(y) * gain) * factor, as add_norm() forms it.
+struct NormedSum {
+  Tensor x;     ///< [T, K]
+  Tensor y;     ///< [T, K]
+  Tensor gain;  ///< [K]
+  float eps = 0;
+  float factor = 1;
+};
+
 /// Rows on their way into products: x [T, K], or its RMS norm.
 struct ProductInput {
   Tensor x;
   bool norm = false;
   Tensor gain = {};  ///< [K] or empty
   float eps = 0;
+  /// Where it is set, x is yet to be written: it becomes this sum, of whose parts it is none.
+  std::optional<NormedSum> sum = {};
 };
 
 /// Most products that may share one input.
 inline constexpr std::size_t kMaxLinearCalls = 8;
 
+/// Which gated activation an expert or feed-forward uses.
+enum class GatedActivation : std::uint8_t { kGeluTanh, kSilu };
+
 /// One product of several that share their input: out [T, N] = in wᵀ, plus residual [T, N], which is not out,
-/// where it is set.
+/// where it is set; or act(in wᵀ) * up where up is.
 struct LinearCall {
   Tensor out;
   const Matrix* w = nullptr;
   Tensor residual = {};
+  Tensor up = {};  ///< [T, N], not out; not with a residual
+  GatedActivation activation = GatedActivation::kGeluTanh;
 };
 
 /// A matrix [N, K] of low rank, scale * b a: what a LoRA adapter adds to a weight. Source: Hu et al. 2021.
@@ -193,9 +210,6 @@ struct LowRankCall {
   Tensor x;                        ///< [T, K]
   std::span<const LowRank> parts;  ///< summed in this order, then added to out
 };
-
-/// Which gated activation an expert or feed-forward uses.
-enum class GatedActivation : std::uint8_t { kGeluTanh, kSilu };
 
 /// A feed-forward: out = residual + down (act(in gateᵀ) * (in upᵀ)).
 struct FeedForwardCall {
@@ -231,7 +245,7 @@ struct RouteCall {
   std::size_t k = 0;
 };
 
-/// Routed experts over `in` [T, D], as RouteCall and ExpertsCall say; with a shared gate the last of the
+/// Routed experts over `in` [T, D], which is no sum, as RouteCall and ExpertsCall say; with a shared gate the last of the
 /// matrices are one more expert's, which all rows take.
 struct RoutedExpertsCall {
   Tensor out;            ///< [T, D]

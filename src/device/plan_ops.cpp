@@ -22,7 +22,13 @@ void take_scratch(Stream& stream, const cpu::ProjectionInput& input, std::size_t
   take_scratch(stream, scratch.thread_floats);
 }
 
+void add_norm(Stream& stream, const Tensor& /*out*/, const Tensor& /*x*/, const Tensor& y,
+              const Tensor& /*gain*/, float /*eps*/, float /*factor*/) {
+  take_scratch(stream, y.columns());
+}
+
 void linear(Stream& stream, std::span<const LinearCall> calls, const ProductInput& in) {
+  if (in.sum) take_scratch(stream, in.sum->y.columns());
   std::array<const Matrix*, kMaxLinearCalls> matrices{};
   std::ranges::transform(calls, matrices.begin(), &LinearCall::w);
   take_scratch(stream, cpu::ProjectionInput(stream.kernels(), in, std::span(matrices).first(calls.size())),
@@ -31,14 +37,10 @@ void linear(Stream& stream, std::span<const LinearCall> calls, const ProductInpu
 
 void gated_linear(Stream& stream, const Tensor& /*out*/, const Matrix& gate, const Matrix& up,
                   const ProductInput& in, GatedActivation /*kind*/) {
+  if (in.sum) take_scratch(stream, in.sum->y.columns());
   const std::array<const Matrix*, 2> matrices = {&gate, &up};
   take_scratch(stream, cpu::ProjectionInput(stream.kernels(), in, matrices),
                cpu::gated_scratch_floats(in.x.rows(), in.x.columns()));
-}
-
-void add_norm(Stream& stream, const Tensor& /*out*/, const Tensor& /*x*/, const Tensor& y,
-              const Tensor& /*gain*/, float /*eps*/, float /*factor*/) {
-  take_scratch(stream, y.columns());
 }
 
 void attention_heads(Stream& stream, const AttentionHeads& heads) {

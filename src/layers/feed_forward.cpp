@@ -5,7 +5,7 @@ namespace lanner::layers {
 namespace {
 
 const Tensor& rows_of(const Tensor& x) { return x; }
-const Tensor& rows_of(const Normed& in) { return in.x; }
+const Tensor& rows_of(const Normed& in) { return in.rows(); }
 device::ProductInput input_of(const Tensor& x) { return {.x = x}; }
 device::ProductInput input_of(const Normed& in) { return in.input(); }
 
@@ -59,12 +59,17 @@ Tensor FeedForward::output(Step& step, const Input& in) const {
   return out;
 }
 
+void FeedForward::into(Step& step, const Tensor& out, const Normed& in) const {
+  if (is_one(step, in.rows())) return run(step, out, {}, in);
+  down.into(step, out, gated(step, in));
+}
+
 Tensor FeedForward::operator()(Step& step, const Tensor& x) const { return output(step, x); }
 
 Tensor FeedForward::operator()(Step& step, const Normed& in) const { return output(step, in); }
 
 void FeedForward::add_to(Step& step, const Tensor& out, const Tensor& residual, const Normed& in) const {
-  if (is_one(step, in.x)) return run(step, out, residual, in);
+  if (is_one(step, in.rows())) return run(step, out, residual, in);
   add_product(step, out, residual, down, gated(step, in));
 }
 

@@ -16,6 +16,7 @@ struct FeedForward {
   Tensor operator()(Step& step, const Tensor& x) const;
   /// norm(x) [T, D] → [T, D]
   Tensor operator()(Step& step, const Normed& in) const;
+  void into(Step& step, const Tensor& out, const Normed& in) const;
   /// out = residual + the feed-forward of norm(x)
   void add_to(Step& step, const Tensor& out, const Tensor& residual, const Normed& in) const;
 

@@ -56,7 +56,7 @@ void GatedDeltaNet::mix_few(Step& step, const Rows& rows, std::vector<cache::Del
 
 Tensor GatedDeltaNet::operator()(Step& step, const Normed& in, const Tensor& residual,
                                  std::size_t layer) const {
-  const auto count = static_cast<std::int64_t>(in.x.rows());
+  const auto count = static_cast<std::int64_t>(in.rows().rows());
   const auto [m, z, beta, log_decay] = project<4>(step, in, {&in_qkv, &in_z, &in_b, &in_a});
   const Rows rows = {
       .m = m,

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "device/ops.h"
+#include "layers/residual.h"
 #include "layers/rms_norm.h"
 #include "layers/step.h"
 
@@ -23,6 +24,8 @@ class Linear {
 
   /// x [T, in] → [T, out]
   Tensor operator()(Step& step, const Tensor& x) const;
+  /// The same into `out`, which is not x.
+  void into(Step& step, const Tensor& out, const Tensor& x) const;
 
   const device::Matrix& weight() const { return weight_; }
   /// What a set of adapters adds to the weight; empty = nothing.
@@ -66,24 +69,37 @@ std::array<Tensor, kCount> project(Step& step, const Tensor& x,
   return outs;
 }
 
-/// norm(x) on its way into products, which form it.
-struct Normed {
-  const RmsNorm& norm;
-  const Tensor& x;  ///< [T, in]
+/// norm(x) on its way into products, which form it. x [T, in]
+class Normed {
+ public:
+  Normed(const RmsNorm& norm, const Tensor& x) : norm_(&norm), x_(&x) {}
+  Normed(const RmsNorm& norm, Residual& x) : norm_(&norm), x_(&x.rows()), residual_(&x) {}
 
-  device::ProductInput input() const { return {.x = x, .norm = true, .gain = norm.weight, .eps = norm.eps}; }
+  /// For products that are queued next.
+  device::ProductInput input() const;
+  /// Formed on its own.
+  Tensor operator()(Step& step) const;
+  /// A tensor of x's shape, whose values may not be there yet.
+  const Tensor& rows() const { return *x_; }
+
+ private:
+  const RmsNorm* norm_;
+  const Tensor* x_;
+  Residual* residual_ = nullptr;
 };
 
 /// The same products of norm(x).
 template <std::size_t kCount>
 std::array<Tensor, kCount> project(Step& step, const Normed& in,
                                    const std::array<const Linear*, kCount>& linears) {
-  if (is_adapted(step, in.x, linears)) return project(step, in.norm(step, in.x), linears);
+  if (is_adapted(step, in.rows(), linears)) return project(step, in(step), linears);
   return multiply(step, in.input(), linears);
 }
 
 /// out = residual + w x; out is not residual.
 void add_product(Step& step, const Tensor& out, const Tensor& residual, const Linear& w, const Tensor& x);
+/// gelu_tanh(w x) * up, up [T, out]
+Tensor gelu_product(Step& step, const Linear& w, Residual& x, const Tensor& up);
 /// residual + w x
 Tensor add_product(Step& step, const Tensor& residual, const Linear& w, const Tensor& x);
 

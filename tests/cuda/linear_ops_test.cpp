@@ -2,8 +2,12 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/float_convert.h"
 #include "cuda/device_pair.h"
@@ -204,6 +208,137 @@ TEST_CASE("cuda: a row's product has the same bits alone and among any number of
           CHECK(std::equal(got.begin(), got.end(), want.begin() + begin * 200));
         }
       }
+}
+
+TEST_CASE("cuda: a sum before products has the bits of operations of their own, whichever product forms it") {
+  DevicePair pair;
+  const WeightSpec four = {WeightFormat::kAffine, DType::kBF16, 4, 64};
+  const WeightSpec eight = {WeightFormat::kAffine, DType::kBF16, 8, 32};
+  const WeightSpec plain = {WeightFormat::kDense, DType::kF32, 32, 0};
+  for (device::Compute compute : {device::Compute::kExact, device::Compute::kHalf})
+    // One octet a thread, two, and more than products form.
+    for (std::int64_t columns : sizes<std::int64_t>({640, 5376, 8448}, {640}))
+      for (const auto& [first, second] : {std::pair{four, four}, std::pair{four, eight}, std::pair{four, plain}})
+        for (std::int64_t rows : sizes<std::int64_t>({1, 2, 3, 8, 9, 64, 65}, {2, 9})) {
+          CAPTURE(name(compute));
+          CAPTURE(columns);
+          CAPTURE(second.bits);
+          CAPTURE(rows);
+          const ArenaScope host_scope(pair.host_arena());
+          const ArenaScope scope(pair.arena());
+          const WeightTwin a(pair, first, 80, static_cast<std::size_t>(columns), 1, compute);
+          const WeightTwin b(pair, second, 48, static_cast<std::size_t>(columns), 11, compute);
+          const WeightTwin up(pair, first, 80, static_cast<std::size_t>(columns), 21, compute);
+          const auto x = pair.twin({rows, columns}, 5);
+          const auto y = pair.twin({rows, columns}, 6);
+          const auto gain = pair.twin({columns}, 7);
+          const auto want_sum = pair.empty({rows, columns});
+          const device::NormedSum parts{x.cuda, y.cuda, gain.cuda, 1e-6F, 0.3F};
+          pair.cuda().add_norm(pair.stream(), want_sum.cuda, x.cuda, y.cuda, gain.cuda, 1e-6F, 0.3F);
+          for (bool norm : {false, true}) {
+            CAPTURE(norm);
+            const auto run = [&](const Tensor& sum, const std::optional<device::NormedSum>& of) {
+              const auto one = pair.empty({rows, 80});
+              const auto other = pair.empty({rows, 48});
+              const LinearCall calls[] = {{one.cuda, &a.cuda()}, {other.cuda, &b.cuda()}};
+              pair.cuda().linear(pair.stream(), std::span<const LinearCall>(calls),
+                                 {.x = sum, .norm = norm, .gain = gain.cuda, .eps = 1e-6F, .sum = of});
+              auto values = pair.result(one.cuda);
+              const auto more = pair.result(other.cuda);
+              values.insert(values.end(), more.begin(), more.end());
+              return values;
+            };
+            const auto sum = pair.empty({rows, columns});
+            CHECK(run(sum.cuda, parts) == run(want_sum.cuda, {}));
+            CHECK(pair.result(sum.cuda) == pair.result(want_sum.cuda));
+            const auto gated = [&](const Tensor& of_sum, const std::optional<device::NormedSum>& of) {
+              const auto out = pair.empty({rows, 80});
+              pair.cuda().gated_linear(
+                  pair.stream(), out.cuda, a.cuda(), up.cuda(),
+                  {.x = of_sum, .norm = norm, .gain = gain.cuda, .eps = 1e-6F, .sum = of},
+                  GatedActivation::kGeluTanh);
+              return pair.result(out.cuda);
+            };
+            const auto again = pair.empty({rows, columns});
+            CHECK(gated(again.cuda, parts) == gated(want_sum.cuda, {}));
+            CHECK(pair.result(again.cuda) == pair.result(want_sum.cuda));
+          }
+        }
+}
+
+TEST_CASE("cuda: a gate whose other factor is there has the bits of a product and an activation") {
+  DevicePair pair;
+  for (device::Compute compute : {device::Compute::kExact, device::Compute::kHalf})
+    for (const WeightSpec& spec : specs())
+      for (std::int64_t rows : sizes<std::int64_t>({1, 3, 8, 9, 70}, {1, 9})) {
+        CAPTURE(name(compute));
+        CAPTURE(spec.bits);
+        CAPTURE(spec.group);
+        CAPTURE(rows);
+        const ArenaScope host_scope(pair.host_arena());
+        const ArenaScope scope(pair.arena());
+        const WeightTwin w(pair, spec, 200, 640, 1, compute);
+        const auto x = pair.twin({rows, 640}, 5);
+        const auto up = pair.twin({rows, 200}, 6);
+        const auto want = pair.empty({rows, 200});
+        const auto got = pair.empty({rows, 200});
+        for (GatedActivation kind : {GatedActivation::kGeluTanh, GatedActivation::kSilu}) {
+          const LinearCall product{want.cuda, &w.cuda()};
+          pair.cuda().linear(pair.stream(), {&product, 1}, {.x = x.cuda});
+          pair.cuda().gated_activation(pair.stream(), want.cuda, want.cuda, up.cuda, kind);
+          const LinearCall gated{.out = got.cuda, .w = &w.cuda(), .up = up.cuda, .activation = kind};
+          pair.cuda().linear(pair.stream(), {&gated, 1}, {.x = x.cuda});
+          CHECK(pair.result(got.cuda) == pair.result(want.cuda));
+        }
+      }
+}
+
+TEST_CASE("cuda: few rows of wide products side by side have the bits of each row alone") {
+  DevicePair pair;
+  constexpr std::int64_t kColumns = 640;
+  constexpr std::int64_t kMost = 8;
+  const WeightSpec spec = {WeightFormat::kAffine, DType::kBF16, 4, 64};
+  for (device::Compute compute : {device::Compute::kExact, device::Compute::kHalf}) {
+    CAPTURE(name(compute));
+    const ArenaScope host_scope(pair.host_arena());
+    const ArenaScope scope(pair.arena());
+    const auto x = pair.twin({kMost, kColumns}, 5);
+    std::vector<WeightTwin> weights;
+    std::vector<DevicePair::Twin> residuals;
+    // Many tiles a block, few, and a last one that is not whole.
+    for (std::size_t outputs : sizes<std::size_t>({36000, 2200, 4400}, {2200, 4400})) {
+      weights.emplace_back(pair, spec, outputs, kColumns, outputs, compute);
+      residuals.push_back(pair.twin({kMost, static_cast<std::int64_t>(outputs)}, outputs + 1));
+    }
+    const auto run = [&](std::int64_t begin, std::int64_t end) {
+      std::vector<DevicePair::Twin> outs;
+      std::vector<LinearCall> calls;
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        outs.push_back(pair.empty({end - begin, static_cast<std::int64_t>(weights[i].cuda().rows())}));
+        calls.push_back({outs[i].cuda, &weights[i].cuda()});
+        if (i != 1) calls[i].residual = residuals[i].cuda.slice(begin, end);
+      }
+      pair.cuda().linear(pair.stream(), calls, {.x = x.cuda.slice(begin, end)});
+      return outs;
+    };
+    std::vector<std::vector<float>> want(weights.size());
+    for (std::int64_t row = 0; row < kMost; ++row) {
+      const auto outs = run(row, row + 1);
+      for (std::size_t i = 0; i < outs.size(); ++i) {
+        const auto values = pair.result(outs[i].cuda);
+        want[i].insert(want[i].end(), values.begin(), values.end());
+      }
+    }
+    for (std::int64_t rows = 2; rows <= kMost; ++rows) {
+      CAPTURE(rows);
+      const auto outs = run(0, rows);
+      for (std::size_t i = 0; i < outs.size(); ++i) {
+        CAPTURE(i);
+        const auto got = pair.result(outs[i].cuda);
+        CHECK(std::equal(got.begin(), got.end(), want[i].begin()));
+      }
+    }
+  }
 }
 
 TEST_CASE("cuda: large and tiny inputs keep their precision") {

@@ -144,6 +144,49 @@ TEST_CASE("a sum with a norm, scaled, equals its parts bit for bit, in place too
   });
 }
 
+TEST_CASE("a sum before products, and what multiplies behind one, equal operations of their own bit for bit") {
+  const Weights weights;
+  for_streams([&](const Ops& ops, Stream& stream) {
+    const std::vector<Matrix> all = weights.matrices(ops.isa, stream.pool());
+    for (std::size_t which : {0U, 3U})
+      for (std::size_t rows : kRowCounts) {
+        CAPTURE(which);
+        CAPTURE(rows);
+        const Matrix& w = all[which];
+        auto x = random_normal(rows * kColumns, 5);
+        auto y = random_normal(rows * kColumns, 6);
+        auto gain = random_normal(kColumns, 7);
+        auto up = random_normal(rows * w.rows(), 8);
+        std::vector<float> want_sum(x.size());
+        std::vector<float> sum(x.size());
+        std::vector<float> want(up.size());
+        std::vector<float> got(up.size());
+        const Tensor g = tensor(gain, kColumns);
+        const Tensor formed = tensor(want_sum, rows, kColumns);
+        const NormedSum parts{tensor(x, rows, kColumns), tensor(y, rows, kColumns), g, kEps, 0.3F};
+        ops.add_norm(stream, formed, parts.x, parts.y, g, kEps, parts.factor);
+        const LinearCall plain{.out = tensor(want, rows, w.rows()), .w = &w};
+        ops.linear(stream, {&plain, 1}, {.x = formed});
+        ops.gated_activation(stream, plain.out, plain.out, tensor(up, rows, w.rows()),
+                             GatedActivation::kGeluTanh);
+        const LinearCall gated{
+            .out = tensor(got, rows, w.rows()), .w = &w, .up = tensor(up, rows, w.rows())};
+        ops.linear(stream, {&gated, 1}, {.x = tensor(sum, rows, kColumns), .sum = parts});
+        CHECK(sum == want_sum);
+        CHECK(got == want);
+        std::ranges::fill(sum, 0.0F);
+        const ProductInput in{.x = formed, .norm = true, .gain = g, .eps = kEps};
+        ops.gated_linear(stream, plain.out, w, all[2], in, GatedActivation::kSilu);
+        ops.gated_linear(
+            stream, gated.out, w, all[2],
+            {.x = tensor(sum, rows, kColumns), .norm = true, .gain = g, .eps = kEps, .sum = parts},
+            GatedActivation::kSilu);
+        CHECK(sum == want_sum);
+        CHECK(got == want);
+      }
+  });
+}
+
 namespace {
 
 /// Blocks of one side of a cache.

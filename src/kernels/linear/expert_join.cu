@@ -45,7 +45,7 @@ __device__ float split_row(const WarpRow& to, const float* x, unsigned columns, 
   for (unsigned j = 0; j < kHeld; ++j) take(held[j]);
   for (unsigned octet = lane + kHeld * 32; octet < filled; octet += 32) take(load(octet));
   const int shift = row_shift(warp_max(largest));
-  const float factor = ldexpf(1.0F, shift);
+  const float factor = power_of_two(shift);
   // Whole warps take part, units being a multiple of 4 and more a matter of storing.
   const auto finish = [&](const Octet& o, unsigned octet) {
     const OctetParts parts = split_octet(o, factor, two_parts);
@@ -59,7 +59,7 @@ __device__ float split_row(const WarpRow& to, const float* x, unsigned columns, 
   for (unsigned j = 0; j < kHeld; ++j) finish(held[j], lane + j * 32);
   for (unsigned first = kHeld * 32; first < units * 4; first += 32) finish(load(first + lane), first + lane);
   __syncwarp();
-  return ldexpf(1.0F, -shift);
+  return power_of_two(-shift);
 }
 
 /// 16 outputs of one row by one warp, slice after slice; lane 4 g holds those of g and g + 8.

@@ -54,6 +54,18 @@ void tile_weight_cuda(CudaQueue& queue, const TiledWeight& to, const WeightView&
 /// What happens to two products before they are written, or on their way into the next.
 enum class ProductGate : std::uint8_t { kNone, kGelu, kSilu };
 
+/// A row that is a sum: (x + y / sqrt(mean y² + eps) * gain) * factor, to the bits of add_norm_cuda(), which
+/// goes to `out` as well.
+struct RowSumCuda {
+  const float* y = nullptr;     ///< [rows, columns]; nullptr: no sum
+  const float* gain = nullptr;  ///< [columns]
+  float* out = nullptr;         ///< [rows, columns], neither x nor y
+  float eps = 0;
+  float factor = 1;
+};
+/// Columns at most of rows that are sums.
+inline constexpr std::size_t kMostSumColumns = 8192;
+
 /// Rows on their way into products: x, or its RMS norm x / sqrt(mean x² + eps) * gain, or act(x) * up.
 struct RowInputCuda {
   const float* x = nullptr;     ///< [rows, columns]
@@ -64,6 +76,7 @@ struct RowInputCuda {
   const float* up =
       nullptr;  ///< [rows, columns], with a gate and without a norm; for split_rows_cuda() alone
   ProductGate gate = ProductGate::kNone;
+  RowSumCuda sum = {};  ///< what stands for x, of few rows; without a gate
 };
 
 /// Input rows as the tensor cores take them: x * 2^s = high + low in half precision, s such that the row's
@@ -133,7 +146,7 @@ struct ExpertRowsCuda {
 };
 
 /// out_i [rows, w_i.rows] = x w_iᵀ (+ residual_i) for up to kMaxProducts weights of one code and group; or,
-/// with a gate, out_0 = act(x w_0ᵀ) * (x w_1ᵀ). Per output: groups in ascending order inside 8 slices of the
+/// with a gate, out_0 = act(x w_0ᵀ) * (x w_1ᵀ), or act(x w_0ᵀ) * up. Per output: groups in ascending order inside 8 slices of the
 /// inputs (warps of a block, or passes of a large tile), products of a group by tensor cores in float, high
 /// part before low, scale * sum + bias * sum of inputs by FMA, then the slices in ascending order. The order
 /// depends on columns and group alone: batch-invariant: yes. Error against double: about 2^-21 of |x||w|.
@@ -145,6 +158,7 @@ struct TiledProductCudaArgs {
   const float* residual[kMaxProducts] = {};  ///< [rows, w_i.rows], may be out_i; nullptr: none
   std::uint32_t count = 0;
   ProductGate gate = ProductGate::kNone;
+  const float* up = nullptr;  ///< [rows, w_0.rows]: of a gate, in place of w_1; where takes_up() says so
   std::uint32_t rows = 0;
   SplitRows x = {};
   RowInputCuda input = {};      ///< in place of x where forms_rows()
@@ -180,6 +194,12 @@ inline constexpr std::uint32_t kMostChosen = 33;
 
 /// True when the product norms and splits its few rows by itself; decided by shapes and rows.
 bool forms_rows(const TiledProductCudaArgs& args);
+
+/// True when the product of one weight takes `up`; decided by shapes and rows.
+bool takes_up(const TiledProductCudaArgs& args);
+
+/// Rows up to which split_rows_cuda() and products that form their rows take sums, of kMostSumColumns at most.
+inline constexpr std::size_t kMostSumRows = 64;
 
 /// Rows from which tiled_product_cuda() takes the large tile, where a gate is supported for turned rows only.
 inline constexpr std::size_t kLargeTileRows = 65;

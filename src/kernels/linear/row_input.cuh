@@ -31,6 +31,10 @@ struct Octet {
     const float4 b = __ldcg(reinterpret_cast<const float4*>(from) + 1);
     return {{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}};
   }
+  __device__ void store(float* to) const {
+    reinterpret_cast<float4*>(to)[0] = {v[0], v[1], v[2], v[3]};
+    reinterpret_cast<float4*>(to)[1] = {v[4], v[5], v[6], v[7]};
+  }
 };
 
 /// An octet as halves, in pairs (0,4) (1,5) (2,6) (3,7), and, of two parts, the sum of its unit of 32 inputs.
@@ -72,14 +76,15 @@ struct HeldGains {
   Octet gains[kCount];
 
   /// Weights alone: may come before wait_for_earlier().
-  __device__ explicit HeldGains(const RowInputCuda& in) {
+  __device__ explicit HeldGains(const RowInputCuda& in) : HeldGains(in.norm ? in.gain : nullptr, in.columns) {}
+  __device__ HeldGains(const RowSumCuda& sum, unsigned columns) : HeldGains(sum.gain, columns) {}
+  __device__ HeldGains(const float* gain, unsigned columns) {
 #pragma unroll
     for (unsigned j = 0; j < kCount; ++j) {
       const unsigned octet = threadIdx.x + j * kThreads;
 #pragma unroll
       for (unsigned i = 0; i < 8; ++i) gains[j].v[i] = 1;
-      if (in.norm && in.gain != nullptr && octet < in.columns / 8)
-        gains[j] = Octet::load(in.gain + octet * 8);
+      if (gain != nullptr && octet < columns / 8) gains[j] = Octet::load(gain + octet * 8);
     }
   }
 
@@ -94,6 +99,7 @@ struct HeldGains {
 template <unsigned kThreads>
 struct HeldGains<kThreads, 0> {
   __device__ explicit HeldGains(const RowInputCuda& /*in*/) {}
+  __device__ HeldGains(const RowSumCuda& /*sum*/, unsigned /*columns*/) {}
   __device__ bool any(const RowInputCuda& /*in*/) const { return false; }
   __device__ Octet of(unsigned /*j*/, const auto& load) const { return load(); }
 };
@@ -115,6 +121,112 @@ __device__ inline float2 block_sum_and_max(const float (&sums)[kSets], float lar
   return both;
 }
 
+/// What a row's values are: x, act(x) * up, or a sum (RowSumCuda).
+enum class RowKind : std::uint8_t { kPlain, kGated, kSum };
+
+/// What a block shares while it forms a row.
+struct RowShared {
+  float2 both[32];
+  float squares[32];
+};
+
+/// x of a row, or act(x) * up.
+template <RowKind kKind>
+struct RowValues {
+  const RowInputCuda& in;
+  std::size_t first;  ///< of the row's values
+
+  static constexpr bool kHeldAlone = false;
+  /// The thread's j-th octet, j a constant.
+  __device__ Octet held(unsigned /*j*/, unsigned octet) const { return any(octet); }
+  __device__ Octet any(unsigned octet) const {
+    Octet o = Octet::load(in.x + first + octet * 8);
+    if constexpr (kKind == RowKind::kGated) {
+      const Octet up = Octet::load(in.up + first + octet * 8);
+#pragma unroll
+      for (unsigned i = 0; i < 8; ++i) o.v[i] = gated(in.gate, o.v[i], up.v[i]);
+    }
+    return o;
+  }
+};
+
+/// Octets of a sum that a thread of kRowThreads has.
+inline constexpr unsigned kSumOctets = kMostSumColumns / 8 / kRowThreads;
+
+/// Gains of a sum, asked for ahead of time.
+template <RowKind kKind>
+using SumGains = HeldGains<kRowThreads, kKind == RowKind::kSum ? kSumOctets : 0>;
+
+/// Sum of squares of a row by a block of kRowThreads threads, each of which stands for two of
+/// add_norm_cuda()'s: to its bits.
+__device__ inline float sum_of_squares(const float* y, unsigned columns, float* shared) {
+  float sums[2] = {};
+#pragma unroll 1
+  for (unsigned first = threadIdx.x; first < columns; first += 8 * kRowThreads) {
+    float v[8];
+#pragma unroll
+    for (unsigned j = 0; j < 8; ++j) {
+      const unsigned at = first + j * kRowThreads;
+      v[j] = at < columns ? __ldcg(y + at) : 0.0F;
+    }
+#pragma unroll
+    for (unsigned j = 0; j < 8; ++j) sums[j % 2] = fmaf(v[j], v[j], sums[j % 2]);
+  }
+#pragma unroll
+  for (unsigned s = 0; s < 2; ++s) {
+    const float sum = warp_sum(sums[s]);
+    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32 + s * (kRowThreads / 32)] = sum;
+  }
+  __syncthreads();
+  return warp_sum(shared[threadIdx.x % 32]);
+}
+
+/// A row that is a sum, in registers.
+template <>
+struct RowValues<RowKind::kSum> {
+  Octet octets[kSumOctets];
+
+  static constexpr bool kHeldAlone = true;
+  __device__ Octet held(unsigned j, unsigned /*octet*/) const { return octets[j]; }
+  __device__ Octet any(unsigned /*octet*/) const { return {}; }
+
+  /// Between two rows of a block stands a barrier. `writes`: whether this block writes sum.out.
+  __device__ RowValues(const RowInputCuda& in, std::size_t first, const SumGains<RowKind::kSum>& gains,
+                       float* shared, bool writes) {
+    Octet y[kSumOctets] = {};
+#pragma unroll
+    for (unsigned j = 0; j < kSumOctets; ++j) {
+      const unsigned octet = threadIdx.x + j * kRowThreads;
+      octets[j] = {};
+      if (octet >= in.columns / 8) continue;
+      y[j] = Octet::load(in.sum.y + first + octet * 8);
+      octets[j] = Octet::load(in.x + first + octet * 8);
+    }
+    const float squares = sum_of_squares(in.sum.y + first, in.columns, shared);
+    const float scale = 1.0F / sqrtf(squares / float(in.columns) + in.sum.eps);
+#pragma unroll
+    for (unsigned j = 0; j < kSumOctets; ++j) {
+#pragma unroll
+      for (unsigned i = 0; i < 8; ++i)
+        octets[j].v[i] =
+            __fadd_rn(octets[j].v[i], __fmul_rn(y[j].v[i] * scale, gains.gains[j].v[i])) * in.sum.factor;
+      const unsigned octet = threadIdx.x + j * kRowThreads;
+      if (writes && octet < in.columns / 8) octets[j].store(in.sum.out + first + octet * 8);
+    }
+  }
+};
+
+/// The values of row `row`; of a sum, with a block of kRowThreads threads.
+template <RowKind kKind>
+__device__ inline RowValues<kKind> row_values(const RowInputCuda& in, std::size_t row,
+                                              const SumGains<kKind>& sum_gains, RowShared& shared,
+                                              bool writes) {
+  if constexpr (kKind == RowKind::kSum)
+    return {in, row * in.columns, sum_gains, shared.squares, writes};
+  else
+    return {in, row * in.columns};
+}
+
 /// Octets of a row that each of so many threads keeps in registers, unless told otherwise.
 constexpr unsigned held_octets(unsigned threads) {
   return threads == kRowThreads ? 5 : 2 * kRowThreads / threads;
@@ -122,26 +234,16 @@ constexpr unsigned held_octets(unsigned threads) {
 
 /// Norms and splits one row with a block of kThreads threads, to the same bits for any number that divides
 /// kRowThreads; store(octet, parts) takes every octet of `units` units, those beyond the columns as zeros.
-/// Returns the factor that undoes the row's scaling. kGated: inputs have a gate.
-template <unsigned kThreads, unsigned kHeld = held_octets(kThreads), bool kGated = false, unsigned kGains,
+/// Returns the factor that undoes the row's scaling.
+template <unsigned kThreads, unsigned kHeld = held_octets(kThreads), unsigned kGains, typename Values,
           typename Store>
 __device__ inline float prepare_row(const RowInputCuda& in, const HeldGains<kThreads, kGains>& held_gains,
-                                    std::size_t row, unsigned units, bool two_parts, float2* shared,
+                                    const Values& values, unsigned units, bool two_parts, float2* shared,
                                     Store&& store) {
   constexpr unsigned kSets = kRowThreads / kThreads;
   static_assert(kHeld % kSets == 0);
-  const float* x = in.x + row * in.columns;
   const unsigned filled = in.columns / 8;
   const bool has_gain = held_gains.any(in);
-  const auto load = [&](unsigned octet) {
-    Octet o = Octet::load(x + octet * 8);
-    if constexpr (kGated) {
-      const Octet up = Octet::load(in.up + row * in.columns + octet * 8);
-#pragma unroll
-      for (unsigned i = 0; i < 8; ++i) o.v[i] = gated(in.gate, o.v[i], up.v[i]);
-    }
-    return o;
-  };
   Octet held[kHeld] = {};
   float squares[kSets] = {};
   float largest = 0;
@@ -164,19 +266,19 @@ __device__ inline float prepare_row(const RowInputCuda& in, const HeldGains<kThr
 #pragma unroll
   for (unsigned j = 0; j < kHeld; ++j) {
     const unsigned octet = threadIdx.x + j * kThreads;
-    if (octet < filled) held[j] = load(octet);
+    if (octet < filled) held[j] = values.held(j, octet);
   }
 #pragma unroll
   for (unsigned j = 0; j < kHeld; ++j) {
     const unsigned octet = threadIdx.x + j * kThreads;
     if (octet < filled) take(held[j], held_gains.of(j, [&] { return rest(octet); }), squares[j % kSets]);
   }
-  for (unsigned first = kHeld * kThreads; first < filled; first += kRowThreads) {
+  for (unsigned first = kHeld * kThreads; !Values::kHeldAlone && first < filled; first += kRowThreads) {
 #pragma unroll
     for (unsigned s = 0; s < kSets; ++s) {
       const unsigned octet = first + s * kThreads + threadIdx.x;
       if (octet >= filled) break;
-      Octet o = load(octet);
+      Octet o = values.any(octet);
       take(o, rest(octet), squares[s]);
     }
   }
@@ -196,8 +298,8 @@ __device__ inline float prepare_row(const RowInputCuda& in, const HeldGains<kThr
   }
   for (unsigned octet = threadIdx.x + kHeld * kThreads; octet < units * 4; octet += kThreads) {
     Octet o = {};
-    if (octet < filled) {
-      o = load(octet);
+    if (!Values::kHeldAlone && octet < filled) {
+      o = values.any(octet);
       const Octet gain = rest(octet);
 #pragma unroll
       for (unsigned i = 0; i < 8; ++i) o.v[i] *= gain.v[i];

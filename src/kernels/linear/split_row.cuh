@@ -36,11 +36,12 @@ __device__ inline void store_octet(const SplitRows& to, unsigned row, unsigned o
 }
 
 /// Row `row` of what split_rows_cuda() does, by a block of kThreads threads; waits for earlier kernels.
-template <unsigned kThreads, unsigned kHeld = held_octets(kThreads), bool kGated = false>
+template <unsigned kThreads, unsigned kHeld = held_octets(kThreads), RowKind kKind = RowKind::kPlain>
 __device__ inline void split_row(const SplitRowsCudaArgs& args, unsigned row) {
   const HeldGains<kThreads> gains(args.from);
+  const SumGains<kKind> sum_gains(args.from.sum, args.from.columns);
   wait_for_earlier();
-  __shared__ float2 shared[32];
+  __shared__ RowShared shared;
   const SplitRows& to = args.to;
   const std::uint32_t* places = args.place == nullptr ? nullptr : args.place + row * args.per_row;
   const auto keep = [&](unsigned octet, OctetParts parts) {
@@ -48,8 +49,9 @@ __device__ inline void split_row(const SplitRowsCudaArgs& args, unsigned row) {
     if (places == nullptr) return store_octet(to, row, octet, parts);
     for (unsigned j = 0; j < args.per_row; ++j) store_octet(to, places[j], octet, parts);
   };
+  const auto values = row_values<kKind>(args.from, row, sum_gains, shared, true);
   const float factor =
-      prepare_row<kThreads, kHeld, kGated>(args.from, gains, row, to.units, to.low != nullptr, shared, keep);
+      prepare_row<kThreads, kHeld>(args.from, gains, values, to.units, to.low != nullptr, shared.both, keep);
   if (places == nullptr) {
     if (threadIdx.x == 0) to.factors[row] = factor;
   } else if (threadIdx.x < args.per_row) {

@@ -20,6 +20,11 @@ constexpr std::size_t kMostSharedBytes = std::size_t{225} << 10;
 /// Products of a team whose sums stay in shared memory until the block adds up all of their slices.
 __host__ __device__ constexpr unsigned batch_steps(unsigned rows) { return unsigned(kStreamRows) / rows; }
 
+/// True where two products meet in a gate.
+__host__ __device__ inline bool has_pair(const TiledProductCudaArgs& args) {
+  return args.gate != ProductGate::kNone && args.up == nullptr;
+}
+
 /// Which 16 outputs of which product come `at`-th.
 struct TilePlace {
   unsigned product;
@@ -27,7 +32,7 @@ struct TilePlace {
 };
 
 __device__ TilePlace tile_place(const TiledProductCudaArgs& args, unsigned at) {
-  if (args.gate != ProductGate::kNone) return {0, at};
+  if (has_pair(args)) return {0, at};
   unsigned product = 0;
   while (product + 1 < args.count && at >= args.w[product].tiles()) at -= args.w[product++].tiles();
   return {product, at};
@@ -44,7 +49,7 @@ struct Walk {
 
   __device__ PairSource<kCode, kGroup> next() {
     if (at >= tiles) return {};
-    const bool gate = args.gate != ProductGate::kNone;
+    const bool gate = has_pair(args);
     const TilePlace place = tile_place(args, at);
     at += (gate ? 1 : kTeams) * gridDim.x;
     return {args.w[gate ? team : place.product], place.tile, begin};
@@ -71,10 +76,11 @@ struct Inputs {
         even_rows((rows + 1) / 2 * 2) {}
 
   /// Waits for earlier kernels.
-  template <unsigned kHeld, unsigned kGains>
-  __device__ void form(const RowInputCuda& from, unsigned units, unsigned rows, float2* shared,
+  template <unsigned kHeld, unsigned kGains, RowKind kKind = RowKind::kPlain>
+  __device__ void form(const RowInputCuda& from, unsigned units, unsigned rows, RowShared& shared,
                        float* factors) {
     const HeldGains<kThreads, kGains> gains(from);
+    const SumGains<kKind> sum_gains(from.sum, from.columns);
     wait_for_earlier();
     for (unsigned row = 0; row < rows; ++row) {
       const auto keep = [&](unsigned octet, const OctetParts& parts) {
@@ -83,8 +89,9 @@ struct Inputs {
         if (low != nullptr) low[at] = parts.low;
         if (low != nullptr && octet % 4 == 0) sums[octet / 4 * even_rows + row] = parts.unit_sum;
       };
+      const auto values = row_values<kKind>(from, row, sum_gains, shared, blockIdx.x == 0);
       const float factor =
-          prepare_row<kThreads, kHeld>(from, gains, row, units, low != nullptr, shared, keep);
+          prepare_row<kThreads, kHeld>(from, gains, values, units, low != nullptr, shared.both, keep);
       if (threadIdx.x == 0) factors[row] = factor;
     }
   }
@@ -167,12 +174,12 @@ __global__ void __launch_bounds__(kThreads, 1)
     stream_kernel(const __grid_constant__ TiledProductCudaArgs args) {
   let_next_start();
   extern __shared__ uint4 stream_shared[];
-  __shared__ float2 reduced[32];
+  __shared__ RowShared reduced;
   __shared__ float factors[kStreamRows];
   const unsigned lane = threadIdx.x % 32;
   const unsigned team = threadIdx.x / kTeamThreads;
   const unsigned slice = threadIdx.x / 32 % kSlices;
-  const bool gate = args.gate != ProductGate::kNone;
+  const bool gate = has_pair(args);
   const TiledWeight& shape = args.w[0];
   unsigned tiles = shape.tiles();
   if (!gate)
@@ -191,6 +198,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   Inputs inputs(behind, units, rows, !kHalf);
   if (args.input.x == nullptr)
     inputs.copy(args.x, units, rows, factors);
+  else if (args.input.sum.y != nullptr)
+    inputs.form<kSumOctets, kSumOctets, RowKind::kSum>(args.input, units, rows, reduced, factors);
   else if (args.input.norm)
     inputs.form<2, 2>(args.input, units, rows, reduced, factors);
   else
@@ -212,12 +221,14 @@ __global__ void __launch_bounds__(kThreads, 1)
     float factor = 1;
     float up_factor = 1;
     float residual = -0.0F;  // adds nothing to any number
+    float other = 0;
     const unsigned at = place < places ? first + place * gridDim.x : tiles;
     if (const BatchOutput output(args, tiles, at, element); output.mine) {
       if (kHalf) factor = args.w[output.product].factors[output.n];
       if (kHalf && gate) up_factor = args.w[1].factors[output.n];
       const float* residuals = args.residual[output.product];
       if (residuals != nullptr) residual = __ldcg(residuals + output.to);
+      if (args.up != nullptr) other = __ldcg(args.up + output.to);
     }
     float* mine = slices + parity * batch * kTeams * kSlices * outputs;
     for (unsigned step = 0; step < batch; ++step) {
@@ -244,6 +255,8 @@ __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll
         for (unsigned i = 0; i < kSlices; ++i) up += sum_of[(kSlices + i) * outputs];
         value = gated(args.gate, value, up * (factors[element / 16] * up_factor));
+      } else if (args.up != nullptr) {
+        value = gated(args.gate, value, other);
       }
       args.out[output.product][output.to] = residual + value;
     }
@@ -274,7 +287,7 @@ bool can_stream(const TiledProductCudaArgs& args) {
 }
 
 void stream_product(CudaQueue& queue, const TiledProductCudaArgs& args) {
-  const bool gate = args.gate != ProductGate::kNone;
+  const bool gate = has_pair(args);
   std::uint32_t tiles = 0;
   for (unsigned i = 0; i < (gate ? 1 : args.count); ++i) tiles += args.w[i].tiles();
   const Grid grid = {std::min(tiles, std::uint32_t(queue.multiprocessors()))};

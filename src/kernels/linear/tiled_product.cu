@@ -13,18 +13,18 @@ std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 std::size_t padded_units(std::size_t columns) { return (columns + 127) / 128 * 4; }
 
 // One block per row: of few threads where there are rows enough to fill the card.
-template <unsigned kThreads, unsigned kHeld, unsigned kBlocks, bool kGated>
+template <unsigned kThreads, unsigned kHeld, unsigned kBlocks, RowKind kKind>
 __global__ void __launch_bounds__(kThreads, kBlocks) split_rows_kernel(SplitRowsCudaArgs args) {
   let_next_start();
-  split_row<kThreads, kHeld, kGated>(args, blockIdx.x);
+  split_row<kThreads, kHeld, kKind>(args, blockIdx.x);
 }
 
-template <bool kGated>
+template <RowKind kKind>
 void split_many_rows(CudaQueue& queue, const SplitRowsCudaArgs& args) {
   const Grid grid = {blocks_for(args.rows, 1)};
   // As few threads as hold the row, or a block of few for every row at once.
   const auto split = [&]<unsigned kThreads, unsigned kHeld, unsigned kBlocks>() {
-    queue.launch(split_rows_kernel<kThreads, kHeld, kBlocks, kGated>, grid, {kThreads}, args);
+    queue.launch(split_rows_kernel<kThreads, kHeld, kBlocks, kKind>, grid, {kThreads}, args);
   };
   const std::uint32_t octets = args.from.columns / 8;
   const std::size_t places = 4 * std::size_t(queue.multiprocessors());
@@ -57,13 +57,20 @@ SplitRows place_split(void* memory, std::size_t rows, std::size_t columns, unsig
 }
 
 void split_rows_cuda(CudaQueue& queue, const SplitRowsCudaArgs& args) {
-  if (args.from.up != nullptr) return split_many_rows<true>(queue, args);
-  if (args.rows > 2 * std::size_t(queue.multiprocessors())) return split_many_rows<false>(queue, args);
-  queue.launch(split_rows_kernel<kRowThreads, held_octets(kRowThreads), 1, false>, {blocks_for(args.rows, 1)},
-               {kRowThreads}, args);
+  if (args.from.up != nullptr) return split_many_rows<RowKind::kGated>(queue, args);
+  if (args.from.sum.y == nullptr && args.rows > 2 * std::size_t(queue.multiprocessors()))
+    return split_many_rows<RowKind::kPlain>(queue, args);
+  const Grid grid = {blocks_for(args.rows, 1)};
+  if (args.from.sum.y != nullptr)
+    queue.launch(split_rows_kernel<kRowThreads, kSumOctets, 1, RowKind::kSum>, grid, {kRowThreads}, args);
+  else
+    queue.launch(split_rows_kernel<kRowThreads, held_octets(kRowThreads), 1, RowKind::kPlain>, grid,
+                 {kRowThreads}, args);
 }
 
 bool forms_rows(const TiledProductCudaArgs& args) { return args.rows <= kFormedRows && can_stream(args); }
+
+bool takes_up(const TiledProductCudaArgs& args) { return can_stream(args); }
 
 bool takes_turned_rows(const CudaQueue& queue, const TiledProductCudaArgs& args) {
   return queue.warpgroups() && args.w[0].half && args.rows > kStreamRows;

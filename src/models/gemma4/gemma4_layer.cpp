@@ -33,47 +33,48 @@ Tensor Attention::queries(Step& step, const Projections& raw, const layers::Rope
       *rope, tables);
 }
 
-Tensor Attention::operator()(Step& step, const Packing& rows, const layers::Normed& in,
-                             const layers::RopeTables& tables) const {
+void Attention::operator()(Step& step, const Tensor& out, const Packing& rows, const layers::Normed& in,
+                           const layers::RopeTables& tables) const {
   const Tensor q = queries(step, project_inputs(step, in), tables);
   constexpr float kScale = 1.0F;
-  return o_proj(step, join_heads(layers::attend(step, layer, rows, q, kScale)));
+  o_proj.into(step, out, join_heads(layers::attend(step, layer, rows, q, kScale)));
 }
 
-Tensor DenseFfn::operator()(Step& step, const Tensor& h) const {
-  return mlp(step, layers::Normed{pre_norm, h});
+void DenseFfn::operator()(Step& step, const Tensor& out, Residual& h) const {
+  mlp.into(step, out, {pre_norm, h});
 }
 
-Tensor MoeFfn::operator()(Step& step, const Tensor& h) const {
+void MoeFfn::operator()(Step& step, const Tensor& out, Residual& h) const {
   const Tensor dense = post_norm_dense(step, mlp(step, layers::Normed{pre_norm, h}));
   const Tensor logits = layers::project<1>(step, layers::Normed{router_norm, h}, {&router_proj})[0];
+  const layers::Normed in{pre_norm_experts, h};
   if (step.ops.routed_experts != nullptr) {
-    const Tensor routed = step.floats(h.shape);
-    experts.run_routed(step, routed, layers::Normed{pre_norm_experts, h},
-                       {.logits = logits, .k = top_k, .expert_scale = expert_scale});
-    layers::add_normed(step, dense, dense, post_norm_experts, routed);
-    return dense;
+    const Tensor routed = step.floats(out.shape);
+    experts.run_routed(step, routed, in, {.logits = logits, .k = top_k, .expert_scale = expert_scale});
+    return layers::add_normed(step, out, dense, post_norm_experts, routed);
   }
   const layers::Routing routing = layers::route(step, logits, top_k, expert_scale);
-  layers::add_normed(step, dense, dense, post_norm_experts,
-                     experts(step, pre_norm_experts(step, h), routing));
-  return dense;
+  layers::add_normed(step, out, dense, post_norm_experts, experts(step, in(step), routing));
 }
 
-Tensor PerLayerInput::operator()(Step& step, const Tensor& h, const Tensor& input) const {
-  return projection(step, layers::gelu_mul(step, gate(step, h), input));
+void PerLayerInput::operator()(Step& step, const Tensor& out, Residual& h, const Tensor& input) const {
+  projection.into(step, out, layers::gelu_product(step, gate, h, input));
 }
 
-void DecoderLayer::operator()(Step& step, const Packing& rows, const Tensor& x, const Tensor& per_layer,
+void DecoderLayer::operator()(Step& step, const Packing& rows, Residual& x, const Tensor& per_layer,
                               const layers::RopeTables& tables) const {
-  layers::add_normed(step, x, x, post_attention_norm,
-                     attention(step, rows, layers::Normed{input_norm, x}, tables));
+  attention(step, x.addend(), rows, {input_norm, x}, tables);
+  x.add_normed(post_attention_norm);
   const float last = per_layer_input ? 1.0F : layer_scalar;
-  std::visit([&](const auto& ffn) { layers::add_normed(step, x, x, ffn.post_norm, ffn(step, x), last); },
-             feed_forward);
-  if (per_layer_input)
-    layers::add_normed(step, x, x, per_layer_input->norm, (*per_layer_input)(step, x, per_layer),
-                       layer_scalar);
+  std::visit(
+      [&](const auto& ffn) {
+        ffn(step, x.addend(), x);
+        x.add_normed(ffn.post_norm, last);
+      },
+      feed_forward);
+  if (!per_layer_input) return;
+  (*per_layer_input)(step, x.addend(), x, per_layer);
+  x.add_normed(per_layer_input->norm, layer_scalar);
 }
 
 }  // namespace lanner::models::gemma4

@@ -7,6 +7,7 @@
 #include "layers/feed_forward.h"
 #include "layers/linear.h"
 #include "layers/moe.h"
+#include "layers/residual.h"
 #include "layers/rms_norm.h"
 #include "layers/rope.h"
 
@@ -14,6 +15,7 @@ namespace lanner::models::gemma4 {
 
 using layers::Linear;
 using layers::Packing;
+using layers::Residual;
 using layers::RmsNorm;
 using layers::Step;
 
@@ -38,9 +40,9 @@ struct Attention {
   Linear o_proj;
   const layers::Rope* rope = nullptr;
 
-  /// norm(x) [rows, H] → [rows, H]; `tables` are this layer type's angles for the same rows.
-  Tensor operator()(Step& step, const Packing& rows, const layers::Normed& in,
-                    const layers::RopeTables& tables) const;
+  /// norm(x) [rows, H] → out [rows, H]; `tables` are this layer type's angles for the same rows.
+  void operator()(Step& step, const Tensor& out, const Packing& rows, const layers::Normed& in,
+                  const layers::RopeTables& tables) const;
 
  private:
   struct Projections {
@@ -59,8 +61,8 @@ struct DenseFfn {
   layers::FeedForward mlp;
   RmsNorm post_norm;
 
-  /// Before post_norm.
-  Tensor operator()(Step& step, const Tensor& h) const;
+  /// h [rows, H] → out [rows, H], before post_norm
+  void operator()(Step& step, const Tensor& out, Residual& h) const;
 };
 
 /// Dense branch and routed experts side by side. Source: Gemma4TextDecoderLayer and Gemma4TextRouter,
@@ -78,8 +80,8 @@ struct MoeFfn {
   RmsNorm post_norm_experts;
   RmsNorm post_norm;
 
-  /// Before post_norm.
-  Tensor operator()(Step& step, const Tensor& h) const;
+  /// h [rows, H] → out [rows, H], before post_norm
+  void operator()(Step& step, const Tensor& out, Residual& h) const;
 };
 
 /// Adds what the token says to this layer in particular.
@@ -88,8 +90,8 @@ struct PerLayerInput {
   Linear projection;  ///< [H, P]
   RmsNorm norm;
 
-  /// h [rows, H], input [rows, P] → [rows, H], whose norm is to be added
-  Tensor operator()(Step& step, const Tensor& h, const Tensor& input) const;
+  /// h [rows, H], input [rows, P] → out [rows, H], whose norm is to be added
+  void operator()(Step& step, const Tensor& out, Residual& h, const Tensor& input) const;
 };
 
 /// One decoder layer. Source: Gemma4TextDecoderLayer.forward, transformers 5.17.
@@ -102,7 +104,7 @@ struct DecoderLayer {
   float layer_scalar = 1;
 
   /// x [rows, H] becomes the layer's output; per_layer [rows, P] when the layer has a PerLayerInput.
-  void operator()(Step& step, const Packing& rows, const Tensor& x, const Tensor& per_layer,
+  void operator()(Step& step, const Packing& rows, Residual& x, const Tensor& per_layer,
                   const layers::RopeTables& tables) const;
 };
 

@@ -36,17 +36,18 @@ Gemma4Model::Angles Gemma4Model::angles(Step& step, const Packing& rows) const {
 
 Tensor Gemma4Model::forward(layers::Step& step) const {
   const Packing* rows = &step.all();
-  Tensor x = embed_tokens_(step, step.ids());
-  if (step.tap) step.tap(0, x);
+  const Tensor embedded = embed_tokens_(step, step.ids());
+  if (step.tap) step.tap(0, embedded);
   Tensor per_layer;
-  if (per_layer_embedding_) per_layer = (*per_layer_embedding_)(step, without_media(step.ids()), x);
+  if (per_layer_embedding_) per_layer = (*per_layer_embedding_)(step, without_media(step.ids()), embedded);
+  Residual x(step, embedded);
   Angles tables = angles(step, *rows);
 
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     // Layers from the first sharer on write no cache, so rows nobody reads end here.
     if (i == config_.kv_owners() && config_.kv_shared_layers > 0 && !step.tap) {
       rows = &step.wanted();
-      x = step.take_wanted(x);
+      x = Residual(step, step.take_wanted(x.states(step)));
       tables = angles(step, *rows);
     }
     if (rows->rows() == 0) break;
@@ -60,13 +61,14 @@ Tensor Gemma4Model::forward(layers::Step& step) const {
     const layers::RopeTables& angle =
         config_.layer_types[i] == LayerType::kFull ? tables.full : tables.sliding;
     layers_[i](step, *rows, x, input, angle);
-    if (step.tap) step.tap(i + 1, x);
+    if (step.tap) step.tap(i + 1, x.states(step));
   }
+  Tensor last = x.states(step);
   if (rows == &step.all()) {
-    if (step.tap) step.tap(layers_.size() + 1, norm_(step, x));
-    x = step.take_wanted(x);
+    if (step.tap) step.tap(layers_.size() + 1, norm_(step, last));
+    last = step.take_wanted(last);
   }
-  const Tensor hidden = norm_(step, x);
+  const Tensor hidden = norm_(step, last);
   step.finish();
   return hidden;
 }

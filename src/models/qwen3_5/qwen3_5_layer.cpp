@@ -48,7 +48,7 @@ void MoeFfn::add_routed(Step& step, const Tensor& out, const Tensor& residual,
 
 void MoeFfn::add_to(Step& step, const Tensor& out, const Tensor& residual, const layers::Normed& in) const {
   if (step.ops.routed_experts != nullptr) return add_routed(step, out, residual, in);
-  const Tensor x = in.norm(step, in.x);
+  const Tensor x = in(step);
   const layers::Routing routing = layers::route(step, router(step, x), top_k);
   const Tensor routed = experts(step, x, routing);
   const Tensor both = add(step, routed, gate_rows(step, shared(step, x), shared_gate(step, x)));
