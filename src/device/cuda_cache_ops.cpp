@@ -66,8 +66,8 @@ void append_rows(CudaDevice& device, std::vector<AttentionRowCuda>& rows, const 
 }
 
 /// Attention of rows that lie side by side from call.q on.
-void run_rows(CudaDevice& device, const AttentionCall& call, std::span<const AttentionRowCuda> rows,
-              bool one_sequence) {
+kernels::AttentionCudaArgs attention_args(CudaDevice& device, const AttentionCall& call,
+                                          std::span<const AttentionRowCuda> rows, bool one_sequence) {
   kernels::AttentionCudaArgs args = {.q = floats(call.q),
                                      .out = floats(call.out),
                                      .gate = call.gate,
@@ -84,7 +84,7 @@ void run_rows(CudaDevice& device, const AttentionCall& call, std::span<const Att
                                      .parts = parts_of(rows)};
   const std::size_t bytes = kernels::attention_cuda_scratch_bytes(args, device.multiprocessors());
   if (bytes > 0) args.scratch = reinterpret_cast<float*>(device.scratch(bytes));
-  kernels::attention_cuda(device, args);
+  return args;
 }
 
 kernels::DeltaShapeCuda shape_of(const auto& call) {
@@ -167,7 +167,7 @@ void attention(Stream& stream, std::span<const AttentionCall> calls) {
     // Single rows of neighbouring sequences go together; several rows of one sequence share its keys.
     for (; rows.size() == next - i && next < calls.size() && calls[next].q.shape[0] == 1; ++next)
       append_rows(device, rows, calls[next]);
-    run_rows(device, first, rows, next - i == 1);
+    kernels::attention_cuda(device, attention_args(device, first, rows, next - i == 1));
     i = next;
   }
 }
@@ -257,11 +257,12 @@ void delta_mix(Stream& stream, std::span<const DeltaMixCall> calls, const DeltaM
                            rows.size(), shape);
 }
 
-void attention_heads(Stream& stream, const AttentionHeads& heads) {
+namespace {
+
+kernels::AttentionHeadsCudaArgs heads_args(CudaDevice& device, const AttentionHeads& heads) {
   const auto rows = static_cast<std::size_t>(heads.q_out.shape[0]);
   check_shape(heads.q_out.columns() == heads.rope.head_dim && heads.q_out.columns() <= kMostHeadDim,
               "attention_heads", heads.q_out);
-  CudaDevice& device = stream.cuda();
   const bool own = heads.k.data != nullptr;
   std::vector<kernels::KvPlacesCuda> places(own ? rows : 0);
   std::size_t row = 0;
@@ -271,29 +272,54 @@ void attention_heads(Stream& stream, const AttentionHeads& heads) {
       places[row] = {.key = place_of(heads.writes[i], r), .value = place_of(heads.writes[i + 1], r)};
   }
   check_shape(row == places.size(), "attention_heads", heads.q_out);
-  kernels::attention_heads_cuda(
-      device, {.q = heads.q,
-               .k = floats(heads.k),
-               .v = floats(heads.v),
-               .q_out = floats(heads.q_out),
-               .place = own ? device.stage(std::span<const kernels::KvPlacesCuda>(places)) : nullptr,
-               .q_gain = floats(heads.q_gain),
-               .k_gain = floats(heads.k_gain),
-               .cos = floats(heads.cos),
-               .sin = floats(heads.sin),
-               .rows = static_cast<std::uint32_t>(rows),
-               .q_row = static_cast<std::uint32_t>(heads.q_row),
-               .q_head = static_cast<std::uint32_t>(heads.q_head),
-               .q_heads = static_cast<std::uint32_t>(heads.q_out.shape[1]),
-               .kv_heads = own ? static_cast<std::uint32_t>(heads.k.shape[1]) : 0U,
-               .head_dim = static_cast<std::uint32_t>(heads.q_out.columns()),
-               .frequencies = static_cast<std::uint32_t>(heads.rope.frequencies),
-               .pair_offset = static_cast<std::uint32_t>(heads.rope.pair_offset),
-               .q_eps = heads.q_eps,
-               .k_eps = heads.k_eps,
-               .v_eps = heads.v_eps,
-               .norm_values = heads.norm_values,
-               .type = own ? heads.writes.front().type : KvType::kF32});
+  return {.q = heads.q,
+          .k = floats(heads.k),
+          .v = floats(heads.v),
+          .q_out = floats(heads.q_out),
+          .place = own ? device.stage(std::span<const kernels::KvPlacesCuda>(places)) : nullptr,
+          .q_gain = floats(heads.q_gain),
+          .k_gain = floats(heads.k_gain),
+          .cos = floats(heads.cos),
+          .sin = floats(heads.sin),
+          .rows = static_cast<std::uint32_t>(rows),
+          .q_row = static_cast<std::uint32_t>(heads.q_row),
+          .q_head = static_cast<std::uint32_t>(heads.q_head),
+          .q_heads = static_cast<std::uint32_t>(heads.q_out.shape[1]),
+          .kv_heads = own ? static_cast<std::uint32_t>(heads.k.shape[1]) : 0U,
+          .head_dim = static_cast<std::uint32_t>(heads.q_out.columns()),
+          .frequencies = static_cast<std::uint32_t>(heads.rope.frequencies),
+          .pair_offset = static_cast<std::uint32_t>(heads.rope.pair_offset),
+          .q_eps = heads.q_eps,
+          .k_eps = heads.k_eps,
+          .v_eps = heads.v_eps,
+          .norm_values = heads.norm_values,
+          .type = own ? heads.writes.front().type : KvType::kF32};
+}
+
+}  // namespace
+
+void attention_heads(Stream& stream, const AttentionHeads& heads) {
+  CudaDevice& device = stream.cuda();
+  kernels::attention_heads_cuda(device, heads_args(device, heads));
+}
+
+void attend_heads(Stream& stream, const AttentionHeads& heads, std::span<const AttentionCall> calls) {
+  CudaDevice& device = stream.cuda();
+  const bool alone = std::ranges::all_of(calls, [](const AttentionCall& c) { return c.q.shape[0] == 1; });
+  if (alone && calls.size() == static_cast<std::size_t>(heads.q_out.shape[0])) {
+    const kernels::AttentionHeadsCudaArgs prepared = heads_args(device, heads);
+    std::vector<AttentionRowCuda> rows;
+    for (const AttentionCall& call : calls) {
+      check_attention(call);
+      append_rows(device, rows, call);
+    }
+    const kernels::AttentionCudaArgs args = attention_args(device, calls.front(), rows, calls.size() == 1);
+    if (kernels::can_attend_heads(prepared, args)) return kernels::attend_heads_cuda(device, prepared, args);
+    kernels::attention_heads_cuda(device, prepared);
+    return kernels::attention_cuda(device, args);
+  }
+  attention_heads(stream, heads);
+  attention(stream, calls);
 }
 
 void delta_fold(Stream& stream, std::span<const DeltaFoldCall> calls) {

@@ -65,8 +65,8 @@ void check_sum(const ProductInput& in) {
 /// The input once its sum is formed, by itself unless products do it on their way.
 ProductInput without_sum(Stream& stream, ProductInput in, bool on_the_way) {
   check_sum(in);
-  if (!in.sum || (on_the_way && in.x.rows() <= kernels::kMostSumRows &&
-                  in.x.columns() <= kernels::kMostSumColumns))
+  if (!in.sum ||
+      (on_the_way && in.x.rows() <= kernels::kMostSumRows && in.x.columns() <= kernels::kMostSumColumns))
     return in;
   add_norm(stream, in.x, in.sum->x, in.sum->y, in.sum->gain, in.sum->eps, in.sum->factor);
   in.sum.reset();
@@ -188,10 +188,10 @@ void check_product(const LinearCall& product, const ProductInput& in) {
   check_shape(in.x.columns() == product.w->columns(), "linear", in.x);
   check_shape(product.out.columns() == product.w->rows() && product.out.rows() == in.x.rows(), "linear",
               product.out);
-  check_shape(product.up.data == nullptr || (product.up.shape == product.out.shape &&
-                                             product.up.data != product.out.data &&
-                                             product.residual.data == nullptr),
-              "linear", product.up);
+  check_shape(
+      product.up.data == nullptr || (product.up.shape == product.out.shape &&
+                                     product.up.data != product.out.data && product.residual.data == nullptr),
+      "linear", product.up);
 }
 
 /// Products with weights that are not tiled. memory: the normed input, then the largest of their outputs.

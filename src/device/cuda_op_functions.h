@@ -32,6 +32,7 @@ void gated_linear(Stream&, const Tensor& out, const Matrix& gate, const Matrix& 
 bool can_feed_forward(std::size_t rows, const Matrix& gate, const Matrix& up, const Matrix& down);
 void feed_forward(Stream&, const FeedForwardCall& call);
 void attention_heads(Stream&, const AttentionHeads& heads);
+void attend_heads(Stream&, const AttentionHeads& heads, std::span<const AttentionCall> calls);
 void write_kv(Stream&, std::span<const KvWrite> writes);
 void attention(Stream&, std::span<const AttentionCall> calls);
 void causal_conv(Stream&, std::span<const CausalConvCall> calls, const Tensor& w);

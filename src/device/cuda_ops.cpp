@@ -157,6 +157,7 @@ Ops cuda_ops(int index) {
       .can_feed_forward = cuda::can_feed_forward,
       .feed_forward = cuda::feed_forward,
       .attention_heads = cuda::attention_heads,
+      .attend_heads = cuda::attend_heads,
       .write_kv = cuda::write_kv,
       .attention = cuda::attention,
       .causal_conv = cuda::causal_conv,

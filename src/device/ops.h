@@ -245,8 +245,8 @@ struct RouteCall {
   std::size_t k = 0;
 };
 
-/// Routed experts over `in` [T, D], which is no sum, as RouteCall and ExpertsCall say; with a shared gate the last of the
-/// matrices are one more expert's, which all rows take.
+/// Routed experts over `in` [T, D], which is no sum, as RouteCall and ExpertsCall say; with a shared gate the
+/// last of the matrices are one more expert's, which all rows take.
 struct RoutedExpertsCall {
   Tensor out;            ///< [T, D]
   Tensor residual = {};  ///< [T, D], added, where it is set
@@ -335,6 +335,9 @@ struct Ops {
   // Of the operations on caches, one call takes the rows of every sequence of a step: equal head counts and
   // sizes.
   void (*attention_heads)(Stream&, const AttentionHeads& heads);
+  /// attention_heads() and the attention of its queries, to their bits; heads.q_out is the queries' room. Not
+  /// set on the CPU.
+  void (*attend_heads)(Stream&, const AttentionHeads& heads, std::span<const AttentionCall> calls) = nullptr;
   void (*write_kv)(Stream&, std::span<const KvWrite> writes);
   void (*attention)(Stream&, std::span<const AttentionCall> calls);
   /// w [taps, C]

@@ -107,6 +107,7 @@ Ops plan_ops(const Ops& ops, PlannedMemory& memory) {
   plan.sample = nullptr;
   plan.is_lost = nullptr;
   plan.attention_heads = nothing;
+  plan.attend_heads = nullptr;  // its parts take as much
   plan.write_kv = nothing;
   plan.causal_conv = nothing;
   plan.delta_net_gates = nothing;

@@ -17,15 +17,9 @@ std::vector<device::KvWrite> kv_writes(Step& step, std::size_t layer, const Tens
   return writes;
 }
 
-}  // namespace
-
-Tensor prepare_heads(Step& step, std::size_t layer, const RawHeads& raw, const HeadNorms& norms,
-                     const Rope& rope, const RopeTables& tables) {
-  const std::size_t head_dim = rope.shape().head_dim;
-  const auto heads = static_cast<std::int64_t>(raw.q_heads);
-  const Tensor q = step.floats({raw.q.shape[0], heads, static_cast<std::int64_t>(head_dim)});
-  std::vector<device::KvWrite> writes;
-  if (raw.k.data != nullptr) writes = kv_writes(step, layer, raw.k, raw.v);
+device::AttentionHeads heads_call(const Tensor& q, const RawHeads& raw, const HeadNorms& norms,
+                                  const Rope& rope, const RopeTables& tables,
+                                  std::span<const device::KvWrite> writes) {
   device::AttentionHeads call = {.q_out = q,
                                  .q = static_cast<const float*>(raw.q.data),
                                  .q_row = raw.q.columns(),
@@ -46,19 +40,20 @@ Tensor prepare_heads(Step& step, std::size_t layer, const RawHeads& raw, const H
     call.norm_values = true;
     call.v_eps = norms.v->eps;
   }
-  step.ops.attention_heads(step.stream, call);
-  return q;
+  return call;
 }
 
-Tensor attend(Step& step, std::size_t layer, const Packing& rows, const Tensor& q, float scale) {
-  return attend_gated(step, layer, rows, q, scale, nullptr, 0);
-}
+/// What each row may read.
+struct KeyRanges {
+  std::vector<std::int32_t> begin;
+  std::vector<std::int32_t> end;
+};
 
-Tensor attend_gated(Step& step, std::size_t layer, const Packing& rows, const Tensor& q, float scale,
-                    const float* gate, std::size_t gate_head) {
-  const Tensor out = step.floats(q.shape);
-  std::vector<std::int32_t> key_begin(rows.rows());
-  std::vector<std::int32_t> key_end(rows.rows());
+std::vector<device::AttentionCall> attention_calls(Step& step, std::size_t layer, const Packing& rows,
+                                                   const Tensor& q, const Tensor& out, const Scores& scores,
+                                                   KeyRanges& keys) {
+  keys.begin.resize(rows.rows());
+  keys.end.resize(rows.rows());
   std::vector<device::AttentionCall> calls;
   for (std::size_t g = 0; g < step.groups().size(); ++g) {
     const Packing::Range range = rows.groups[g];
@@ -66,21 +61,41 @@ Tensor attend_gated(Step& step, std::size_t layer, const Packing& rows, const Te
     const cache::KvCache& kv = step.groups()[g].cache->kv(layer);
     for (std::size_t row = range.begin; row < range.end; ++row) {
       const std::int32_t position = rows.key_positions[row];
-      key_begin[row] = static_cast<std::int32_t>(kv.visible_from(static_cast<std::size_t>(position)));
-      key_end[row] = position + 1;
+      keys.begin[row] = static_cast<std::int32_t>(kv.visible_from(static_cast<std::size_t>(position)));
+      keys.end[row] = position + 1;
     }
     calls.push_back({.out = part(out, range),
                      .q = part(q, range),
                      .kv_heads = kv.geometry().kv_heads,
-                     .scale = scale,
+                     .scale = scores.scale,
                      .kv = kv.blocks(),
-                     .key_begin = std::span(key_begin).subspan(range.begin, range.end - range.begin),
-                     .key_end = std::span(key_end).subspan(range.begin, range.end - range.begin)});
-    if (gate == nullptr) continue;
-    calls.back().gate = gate + range.begin * static_cast<std::size_t>(q.shape[1]) * gate_head;
-    calls.back().gate_head = gate_head;
+                     .key_begin = std::span(keys.begin).subspan(range.begin, range.end - range.begin),
+                     .key_end = std::span(keys.end).subspan(range.begin, range.end - range.begin)});
+    if (scores.gate == nullptr) continue;
+    calls.back().gate = scores.gate + range.begin * static_cast<std::size_t>(q.shape[1]) * scores.gate_head;
+    calls.back().gate_head = scores.gate_head;
   }
-  step.ops.attention(step.stream, calls);
+  return calls;
+}
+
+}  // namespace
+
+Tensor attend(Step& step, std::size_t layer, const Packing& rows, const RawHeads& raw, const HeadNorms& norms,
+              const Rope& rope, const RopeTables& tables, const Scores& scores) {
+  const Tensor q = step.floats({raw.q.shape[0], static_cast<std::int64_t>(raw.q_heads),
+                                static_cast<std::int64_t>(rope.shape().head_dim)});
+  const Tensor out = step.floats(q.shape);
+  std::vector<device::KvWrite> writes;
+  if (raw.k.data != nullptr) writes = kv_writes(step, layer, raw.k, raw.v);
+  KeyRanges keys;
+  const device::AttentionHeads heads = heads_call(q, raw, norms, rope, tables, writes);
+  const auto calls = attention_calls(step, layer, rows, q, out, scores, keys);
+  if (step.ops.attend_heads != nullptr) {
+    step.ops.attend_heads(step.stream, heads, calls);
+  } else {
+    step.ops.attention_heads(step.stream, heads);
+    step.ops.attention(step.stream, calls);
+  }
   return out;
 }
 

@@ -21,16 +21,19 @@ struct HeadNorms {
   const RmsNorm* v = nullptr;  ///< none: values stay as they are
 };
 
-/// Norms and rotates queries and keys and stores this step's keys and values in each group's cache. → q
-/// [rows, Hq, D]
-Tensor prepare_heads(Step& step, std::size_t layer, const RawHeads& raw, const HeadNorms& norms,
-                     const Rope& rope, const RopeTables& tables);
+/// How queries meet keys.
+struct Scores {
+  float scale = 1;
+  /// Where set, outputs are multiplied by its sigmoid: row t, head h has its D gates at (t * Hq + h) *
+  /// gate_head.
+  const float* gate = nullptr;
+  std::size_t gate_head = 0;
+};
 
-/// Attention of packed queries [rows, Hq, D] over the keys and values that `layer` reads in each group's
-/// cache, this step's included. Causal, bounded by the layer's window. → [rows, Hq, D]
-Tensor attend(Step& step, std::size_t layer, const Packing& rows, const Tensor& q, float scale);
-/// The same times sigmoid(gate): row t, head h has its D gates at gate + (t * Hq + h) * gate_head.
-Tensor attend_gated(Step& step, std::size_t layer, const Packing& rows, const Tensor& q, float scale,
-                    const float* gate, std::size_t gate_head);
+/// Norms and rotates queries and keys, stores this step's keys and values in each group's cache, and attends
+/// to the keys and values that `layer` reads there, this step's included: causal, bounded by the layer's
+/// window. → [rows, Hq, D]
+Tensor attend(Step& step, std::size_t layer, const Packing& rows, const RawHeads& raw, const HeadNorms& norms,
+              const Rope& rope, const RopeTables& tables, const Scores& scores);
 
 }  // namespace lanner::layers

@@ -6,8 +6,8 @@
 
 namespace lanner::layers {
 
-/// The hidden states x [rows, H] that layers add to. What was added last is formed by the products that read x
-/// next, on their way (device::NormedSum), or by states().
+/// The hidden states x [rows, H] that layers add to. What was added last is formed by the products that read
+/// x next, on their way (device::NormedSum), or by states().
 class Residual {
  public:
   /// Takes x over, and room for as much twice; all of it must outlive this.

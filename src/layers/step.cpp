@@ -70,6 +70,7 @@ Step::Step(const device::Ops& ops_table, device::Stream& its_stream, Arena& its_
 }
 
 Tensor Step::take_wanted(const Tensor& x) {
+  if (wanted_rows_.size() == all_.rows()) return x;
   const Tensor taken = floats({static_cast<std::int64_t>(wanted_rows_.size()), x.shape.back()});
   ops.take_rows(stream, taken, x, wanted_rows_);
   return taken;

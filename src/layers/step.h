@@ -97,7 +97,7 @@ class Step {
   std::span<const TokenId> ids() const { return ids_; }
 
   Tensor floats(const Shape& shape) { return arena.floats(shape); }
-  /// The wanted rows of x [all rows, D], copied: [wanted rows, D].
+  /// The wanted rows of x [all rows, D]: [wanted rows, D], copied unless all are.
   Tensor take_wanted(const Tensor& x);
   /// Ends the forward: every cache has `ids` more positions.
   void finish();

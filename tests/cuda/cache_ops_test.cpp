@@ -65,6 +65,16 @@ class KvTwin {
     }
     return difference / largest;
   }
+  /// What the GPU holds.
+  std::vector<std::byte> cuda_bytes() {
+    std::vector<std::byte> all;
+    for (const Buffer& block : cuda_) {
+      all.resize(all.size() + block.size_bytes());
+      pair_.cuda().memory->download(all.data() + all.size() - block.size_bytes(), block.data(),
+                                    block.size_bytes());
+    }
+    return all;
+  }
   device::KvBlocks host() const { return {keys_.host, values_.host, 0, layout_.type}; }
   device::KvBlocks cuda() const { return {keys_.cuda, values_.cuda, 0, layout_.type}; }
 
@@ -201,6 +211,122 @@ TEST_CASE("cuda: heads are normed, rotated and stored as by the reference") {
       // What lies between two of 255 codes may be rounded to the other one.
       CHECK(kv.error(shape.kv_heads, kRows) <= (type == device::KvType::kF32 ? 512 * 0x1p-24 : 1.0 / 127));
     }
+}
+
+namespace {
+
+/// A row of each of two sequences with its projections.
+struct HeadRows {
+  DevicePair::Twin raw, k, v, q_gain, k_gain, cos, sin;
+
+  HeadRows(DevicePair& pair, const HeadShape& shape)
+      : raw(pair.twin({2, 2 * floats(shape.q_heads, shape)}, 1)),
+        k(pair.twin({2, extent(shape.kv_heads), extent(shape.head_dim)}, 2)),
+        v(pair.twin(k.host.shape, 3)),
+        q_gain(pair.twin({extent(shape.head_dim)}, 4)),
+        k_gain(pair.twin({extent(shape.head_dim)}, 5)),
+        cos(pair.twin({2, extent(shape.head_dim / 4)}, 6)),
+        sin(pair.twin(cos.host.shape, 7)) {}
+
+  static std::int64_t extent(std::size_t n) { return static_cast<std::int64_t>(n); }
+  static std::int64_t floats(std::size_t heads, const HeadShape& shape) {
+    return extent(heads * shape.head_dim);
+  }
+};
+
+/// Their attention on the GPU: out, then the bytes of both caches.
+struct Attended {
+  std::vector<float> out;
+  std::vector<std::byte> caches;
+};
+
+}  // namespace
+
+TEST_CASE("cuda: a row of each sequence has the same bits by heads and attention in one go and apart") {
+  DevicePair pair;
+  struct Case {
+    HeadShape shape;
+    device::KvType type;
+  };
+  for (const auto& [shape, type] :
+       {Case{{8, 2, 256}, device::KvType::kBF16}, Case{{16, 1, 512}, device::KvType::kBF16},
+        Case{{32, 8, 128}, device::KvType::kBF16}, Case{{132, 132, 128}, device::KvType::kBF16},
+        Case{{6, 2, 64}, device::KvType::kBF16}, Case{{8, 2, 256}, device::KvType::kAffine8}})
+    for (std::int32_t length : sizes({1, 40, 64, 65, 257, 700}, {65, 300}))
+      for (std::int32_t window : sizes({100000, 70}, {70}))
+        for (bool owns : {true, false}) {
+          CAPTURE(shape.head_dim);
+          CAPTURE(length);
+          CAPTURE(window);
+          CAPTURE(owns);
+          const ArenaScope host_scope(pair.host_arena());
+          const ArenaScope scope(pair.arena());
+          const HeadRows rows(pair, shape);
+          // The second sequence is longer by one position.
+          const std::vector<std::int32_t> end = {length, length + 1};
+          const std::vector<std::int32_t> begin = {std::max(0, length - window),
+                                                   std::max(0, length + 1 - window)};
+          const auto run = [&](bool in_one) {
+            KvTwin first(pair, shape, type, static_cast<std::size_t>(length));
+            KvTwin second(pair, shape, type, static_cast<std::size_t>(length) + 1);
+            const Shape heads_shape{2, HeadRows::extent(shape.q_heads), HeadRows::extent(shape.head_dim)};
+            const Tensor q = pair.arena().floats(heads_shape);
+            const Tensor out = pair.arena().floats(heads_shape);
+            std::vector<device::KvWrite> writes;
+            std::vector<device::AttentionCall> calls;
+            for (std::size_t i = 0; i < 2; ++i) {
+              const auto at = static_cast<std::int64_t>(i);
+              const device::KvBlocks kv = (i == 0 ? first : second).cuda();
+              const auto position = static_cast<std::size_t>(end[i]) - 1;
+              writes.push_back({rows.k.cuda.slice(at, at + 1), kv.keys, 0, type, position});
+              writes.push_back({rows.v.cuda.slice(at, at + 1), kv.values, 0, type, position});
+              calls.push_back({.out = out.slice(at, at + 1),
+                               .q = q.slice(at, at + 1),
+                               .kv_heads = shape.kv_heads,
+                               .scale = 0.1F,
+                               .kv = kv,
+                               .key_begin = std::span(begin).subspan(i, 1),
+                               .key_end = std::span(end).subspan(i, 1)});
+              const std::size_t width = 2 * shape.q_heads * shape.head_dim;
+              calls.back().gate = static_cast<const float*>(rows.raw.cuda.data) + i * width + shape.head_dim;
+              calls.back().gate_head = 2 * shape.head_dim;
+            }
+            device::AttentionHeads heads = {.q_out = q,
+                                            .q = static_cast<const float*>(rows.raw.cuda.data),
+                                            .q_row = rows.raw.cuda.columns(),
+                                            .q_head = 2 * shape.head_dim,
+                                            .q_gain = rows.q_gain.cuda,
+                                            .q_eps = 1e-6F,
+                                            .cos = rows.cos.cuda,
+                                            .sin = rows.sin.cuda,
+                                            .rope = {.head_dim = shape.head_dim,
+                                                     .frequencies = shape.head_dim / 4,
+                                                     .pair_offset = shape.head_dim / 2}};
+            if (owns) {
+              heads.k = rows.k.cuda;
+              heads.v = rows.v.cuda;
+              heads.k_gain = rows.k_gain.cuda;
+              heads.k_eps = heads.v_eps = 1e-6F;
+              heads.norm_values = window == 70;
+              heads.writes = writes;
+            }
+            if (in_one) {
+              pair.cuda().attend_heads(pair.stream(), heads, calls);
+            } else {
+              pair.cuda().attention_heads(pair.stream(), heads);
+              pair.cuda().attention(pair.stream(), calls);
+            }
+            Attended result{pair.result(out), first.cuda_bytes()};
+            const auto more = second.cuda_bytes();
+            result.caches.insert(result.caches.end(), more.begin(), more.end());
+            return result;
+          };
+          const Attended want = run(false);
+          const Attended got = run(true);
+          CHECK(std::ranges::none_of(want.out, [](float v) { return std::isnan(v); }));
+          CHECK(got.out == want.out);
+          CHECK(got.caches == want.caches);
+        }
 }
 
 TEST_CASE("cuda: convolution, history, gates, delta rule and fold agree with the reference") {

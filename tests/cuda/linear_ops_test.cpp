@@ -218,7 +218,8 @@ TEST_CASE("cuda: a sum before products has the bits of operations of their own, 
   for (device::Compute compute : {device::Compute::kExact, device::Compute::kHalf})
     // One octet a thread, two, and more than products form.
     for (std::int64_t columns : sizes<std::int64_t>({640, 5376, 8448}, {640}))
-      for (const auto& [first, second] : {std::pair{four, four}, std::pair{four, eight}, std::pair{four, plain}})
+      for (const auto& [first, second] :
+           {std::pair{four, four}, std::pair{four, eight}, std::pair{four, plain}})
         for (std::int64_t rows : sizes<std::int64_t>({1, 2, 3, 8, 9, 64, 65}, {2, 9})) {
           CAPTURE(name(compute));
           CAPTURE(columns);

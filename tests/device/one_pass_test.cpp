@@ -144,7 +144,8 @@ TEST_CASE("a sum with a norm, scaled, equals its parts bit for bit, in place too
   });
 }
 
-TEST_CASE("a sum before products, and what multiplies behind one, equal operations of their own bit for bit") {
+TEST_CASE(
+    "a sum before products, and what multiplies behind one, equal operations of their own bit for bit") {
   const Weights weights;
   for_streams([&](const Ops& ops, Stream& stream) {
     const std::vector<Matrix> all = weights.matrices(ops.isa, stream.pool());
@@ -169,8 +170,7 @@ TEST_CASE("a sum before products, and what multiplies behind one, equal operatio
         ops.linear(stream, {&plain, 1}, {.x = formed});
         ops.gated_activation(stream, plain.out, plain.out, tensor(up, rows, w.rows()),
                              GatedActivation::kGeluTanh);
-        const LinearCall gated{
-            .out = tensor(got, rows, w.rows()), .w = &w, .up = tensor(up, rows, w.rows())};
+        const LinearCall gated{.out = tensor(got, rows, w.rows()), .w = &w, .up = tensor(up, rows, w.rows())};
         ops.linear(stream, {&gated, 1}, {.x = tensor(sum, rows, kColumns), .sum = parts});
         CHECK(sum == want_sum);
         CHECK(got == want);

@@ -311,6 +311,20 @@ void attention_cuda(CudaQueue& queue, const AttentionCudaArgs& args) {
   }
 }
 
+bool can_attend_heads(const AttentionHeadsCudaArgs& heads, const AttentionCudaArgs& attention) {
+  return can_use_tensor_cores(attention) && attention.head_dim >= 128 && attention.head_dim <= 512 &&
+         (heads.k == nullptr || (heads.kv_heads == attention.kv_heads && heads.type == attention.type));
+}
+
+void attend_heads_cuda(CudaQueue& queue, const AttentionHeadsCudaArgs& heads,
+                       const AttentionCudaArgs& attention) {
+  const bool split = splits(attention, queue.multiprocessors());
+  attend_heads_tensor_cuda(queue, heads, attention, split);
+  if (split)
+    queue.launch(join_parts_kernel, {blocks_for(attention.rows * attention.q_heads, 1)}, {kThreads},
+                 attention);
+}
+
 void write_kv_cuda(CudaQueue& queue, const KvRowCuda* rows, std::size_t count, std::size_t kv_heads,
                    std::size_t head_dim, KvType type) {
   queue.launch(write_kv_kernel, {blocks_for(count, 1)}, {32 * kWriters}, rows, kv_heads, head_dim, type,

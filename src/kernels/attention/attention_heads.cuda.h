@@ -32,7 +32,7 @@ struct AttentionHeadsCudaArgs {
   std::uint32_t q_row = 0;
   std::uint32_t q_head = 0;
   std::uint32_t q_heads = 0;
-  std::uint32_t kv_heads = 0;
+  std::uint32_t kv_heads = 0;  ///< of k and v
   std::uint32_t head_dim = 0;  ///< at most 512
   std::uint32_t frequencies = 0;
   std::uint32_t pair_offset = 0;
@@ -43,5 +43,12 @@ struct AttentionHeadsCudaArgs {
   KvType type = KvType::kF32;  ///< of keys and values in the cache
 };
 void attention_heads_cuda(CudaQueue& queue, const AttentionHeadsCudaArgs& args);
+
+/// attention_heads_cuda(), whose q_out is not written, and attention_cuda(), whose q is not read, in one go
+/// and to their bits: for rows that are each the last of their own sequence.
+void attend_heads_cuda(CudaQueue& queue, const AttentionHeadsCudaArgs& heads,
+                       const AttentionCudaArgs& attention);
+/// True when it takes these.
+bool can_attend_heads(const AttentionHeadsCudaArgs& heads, const AttentionCudaArgs& attention);
 
 }  // namespace lanner::kernels

@@ -1,57 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "kernels/attention/attention_tensor.cuh"
 #include "kernels/attention/attention_tensor.h"
-#include "kernels/attention/attention_tile.cuh"
 
 namespace lanner::kernels {
 namespace {
 
 constexpr unsigned kThreads = kAttentionThreads;
 constexpr unsigned kWarps = kThreads / 32;
-constexpr unsigned kBlock = kKvBlock;
-constexpr unsigned kParts = 3;                 // BF16 numbers that make up a float
-constexpr unsigned kScoreStride = kBlock + 8;  // so that lanes of a fragment meet different banks
-
-/// For kTiles * 16 (row, head) pairs.
-template <unsigned kTiles>
-struct Shared {
-  float scores[kTiles * 16][kScoreStride];
-  float correction[kTiles * 16];
-  float largest[kTiles * 16];
-  float sum[kTiles * 16];
-};
-
-/// Halves of a query row in shared memory, padded likewise.
-template <unsigned kDim>
-constexpr unsigned kQueryStride = kDim + 32;
-
-__device__ std::uint32_t bf16_pair(float a, float b) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(a, b);
-  return *reinterpret_cast<const std::uint32_t*>(&pair);
-}
-
-/// Two floats as kParts pairs whose sum they are.
-__device__ void split_pair(std::uint32_t (&parts)[kParts], float a, float b) {
-#pragma unroll
-  for (unsigned i = 0; i < kParts; ++i) {
-    parts[i] = bf16_pair(a, b);
-    a -= __uint_as_float(parts[i] << 16);
-    b -= __uint_as_float(parts[i] & 0xffff0000U);
-  }
-}
-
-__device__ void multiply_add(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
 
 /// Scores of 16 keys, those of this warp, for all queries. A lane reads 8 neighbouring elements of a key and
 /// of a query: both take the same order, so that their products meet.
 template <unsigned kTiles, unsigned kDim>
-__device__ void score_block(Shared<kTiles>& shared, const std::uint16_t* queries,
+__device__ void score_block(TensorShared<kTiles>& shared, const std::uint16_t* queries,
                             const AttentionCudaArgs& args, const Tile& tile, const __nv_bfloat16* keys,
                             int position) {
   constexpr unsigned kUnits = kDim / 32;
@@ -80,8 +42,8 @@ __device__ void score_block(Shared<kTiles>& shared, const std::uint16_t* queries
                                              {upper.z, lower.z, upper.w, lower.w}};
 #pragma unroll
           for (unsigned n = 0; n < 2; ++n) {
-            multiply_add(scores[m][n], steps[0], ahead[j][n].x, ahead[j][n].y);
-            multiply_add(scores[m][n], steps[1], ahead[j][n].z, ahead[j][n].w);
+            multiply_add_bf16(scores[m][n], steps[0], ahead[j][n].x, ahead[j][n].y);
+            multiply_add_bf16(scores[m][n], steps[1], ahead[j][n].z, ahead[j][n].w);
           }
         }
   }
@@ -98,31 +60,6 @@ __device__ void score_block(Shared<kTiles>& shared, const std::uint16_t* queries
         const int at = position + int(key);
         shared.scores[q][key] = at >= row.begin && at < row.end ? scores[m][n][i] * args.scale : -INFINITY;
       }
-}
-
-// A warp per query: weights of 64 keys replace their scores.
-template <unsigned kTiles>
-__device__ void soften_block(Shared<kTiles>& shared, const Tile& tile) {
-  const unsigned lane = threadIdx.x % 32;
-  for (unsigned q = threadIdx.x / 32; q < tile.rows * tile.group; q += kWarps) {
-    const float a = shared.scores[q][lane];
-    const float b = shared.scores[q][lane + 32];
-    const float before = shared.largest[q];
-    const float largest = fmaxf(before, warp_max(fmaxf(a, b)));
-    const bool any = largest > -INFINITY;
-    const float wa = any ? expf(a - largest) : 0.0F;
-    const float wb = any ? expf(b - largest) : 0.0F;
-    const float correction = any ? expf(before - largest) : 1.0F;
-    const float sum = warp_sum(wa + wb);
-    shared.scores[q][lane] = wa;
-    shared.scores[q][lane + 32] = wb;
-    __syncwarp();
-    if (lane == 0) {
-      shared.correction[q] = correction;
-      shared.largest[q] = largest;
-      shared.sum[q] = fmaf(shared.sum[q], correction, sum);
-    }
-  }
 }
 
 /// A warp owns a quarter of the value elements: column n of its tile j is element 8 neighbouring lanes apart,
@@ -176,7 +113,7 @@ template <unsigned kTiles, unsigned kDim>
 using Sums = float[kTiles][Values<kDim>::kColumns][4];
 
 template <unsigned kTiles, unsigned kDim>
-__device__ void add_values(Sums<kTiles, kDim>& sums, const Shared<kTiles>& shared,
+__device__ void add_values(Sums<kTiles, kDim>& sums, const TensorShared<kTiles>& shared,
                            const __nv_bfloat16* values, int position, const TileRange& range) {
   constexpr unsigned kColumns = Values<kDim>::kColumns;
   const unsigned lane = threadIdx.x % 32;
@@ -202,7 +139,7 @@ __device__ void add_values(Sums<kTiles, kDim>& sums, const Shared<kTiles>& share
       for (unsigned part = 0; part < kParts; ++part) {
         const std::uint32_t a[4] = {weights[0][part], weights[1][part], weights[2][part], weights[3][part]};
 #pragma unroll
-        for (unsigned j = 0; j < kColumns; ++j) multiply_add(sums[m][j], a, v.first(j), v.second(j));
+        for (unsigned j = 0; j < kColumns; ++j) multiply_add_bf16(sums[m][j], a, v.first(j), v.second(j));
       }
     }
   }
@@ -227,7 +164,7 @@ __device__ void for_sums(unsigned count, Use&& use) {
 
 /// One part of 256 positions for every query of the tile.
 template <unsigned kTiles, unsigned kDim>
-__device__ void run_part(Sums<kTiles, kDim>& sums, Shared<kTiles>& shared, const std::uint16_t* queries,
+__device__ void run_part(Sums<kTiles, kDim>& sums, TensorShared<kTiles>& shared, const std::uint16_t* queries,
                          const AttentionCudaArgs& args, const Tile& tile, const TileRange& range, int part) {
   if (threadIdx.x < kTiles * 16) {
     shared.largest[threadIdx.x] = -INFINITY;
@@ -248,7 +185,7 @@ __device__ void run_part(Sums<kTiles, kDim>& sums, Shared<kTiles>& shared, const
                               head_of<__nv_bfloat16>(row.keys[block - row.first_block], args, tile),
                               position);
     __syncthreads();
-    soften_block(shared, tile);
+    soften_block<kWarps>(shared, tile);
     __syncthreads();
     add_values<kTiles, kDim>(sums, shared,
                              head_of<__nv_bfloat16>(row.values[block - row.first_block], args, tile),
@@ -257,34 +194,24 @@ __device__ void run_part(Sums<kTiles, kDim>& sums, Shared<kTiles>& shared, const
   }
 }
 
-// Fast because keys and values go straight from memory to the tensor cores of the one warp that needs them.
-template <unsigned kTiles, unsigned kDim, bool kSplit>
-__global__ void __launch_bounds__(kThreads)
-    attention_tensor_kernel(AttentionCudaArgs args, unsigned rows_per_tile) {
-  begin_kernel();
-  __shared__ Shared<kTiles> shared;
-  extern __shared__ uint4 query_memory[];
-  auto* queries = reinterpret_cast<std::uint16_t*>(query_memory);
-  Tile tile;
-  tile.group = unsigned(args.q_heads / args.kv_heads);
-  tile.first_row = blockIdx.x * rows_per_tile;
-  tile.rows = min(rows_per_tile, unsigned(args.rows) - tile.first_row);
-  tile.kv_head = blockIdx.y;
+/// Queries of the tile as BF16 parts, those beyond its count as zeros.
+template <unsigned kTiles, unsigned kDim>
+__device__ void load_queries(std::uint16_t* queries, const AttentionCudaArgs& args, const Tile& tile) {
   const unsigned count = tile.rows * tile.group;
-  const TileRange range = range_of(args, tile);
-  if (kSplit && range.first_part + int(blockIdx.z) >= range.end_part) return;
   for (unsigned i = threadIdx.x; i < kTiles * 16 * kDim / 2; i += kThreads) {
     const unsigned q = i / (kDim / 2);
     const unsigned d = i % (kDim / 2) * 2;
     float2 x = {};
     if (q < count) x = *reinterpret_cast<const float2*>(args.q + query_offset(args, tile, q) + d);
-    std::uint32_t parts[kParts];
-    split_pair(parts, x.x, x.y);
-#pragma unroll
-    for (unsigned part = 0; part < kParts; ++part)
-      *reinterpret_cast<std::uint32_t*>(queries + (part * kTiles * 16 + q) * kQueryStride<kDim> + d) =
-          parts[part];
+    store_query_pair<kTiles, kDim>(queries, q, d, x);
   }
+}
+
+/// All parts of the tile's queries, or with kSplit the one of this block.
+template <unsigned kTiles, unsigned kDim, bool kSplit>
+__device__ void attend_tile(TensorShared<kTiles>& shared, const std::uint16_t* queries,
+                            const AttentionCudaArgs& args, const Tile& tile, const TileRange& range) {
+  const unsigned count = tile.rows * tile.group;
   for (unsigned i = threadIdx.x; i < kTiles * 16 * kBlock; i += kThreads)
     shared.scores[i / kBlock][i % kBlock] = 0;
   if (threadIdx.x < kTiles * 16) shared.correction[threadIdx.x] = 1;
@@ -328,6 +255,21 @@ __global__ void __launch_bounds__(kThreads)
       store_output(args, query_offset(args, tile, q) / kDim, d, totals[m][j][i] / running[m][i / 2].sum);
     });
   }
+}
+
+// Fast because keys and values go straight from memory to the tensor cores of the one warp that needs them.
+template <unsigned kTiles, unsigned kDim, bool kSplit>
+__global__ void __launch_bounds__(kThreads)
+    attention_tensor_kernel(AttentionCudaArgs args, unsigned rows_per_tile) {
+  begin_kernel();
+  __shared__ TensorShared<kTiles> shared;
+  extern __shared__ uint4 query_memory[];
+  auto* queries = reinterpret_cast<std::uint16_t*>(query_memory);
+  const Tile tile = block_tile(args, rows_per_tile);
+  const TileRange range = range_of(args, tile);
+  if (kSplit && range.first_part + int(blockIdx.z) >= range.end_part) return;
+  load_queries<kTiles, kDim>(queries, args, tile);
+  attend_tile<kTiles, kDim, kSplit>(shared, queries, args, tile, range);
 }
 
 template <unsigned kTiles, unsigned kDim>

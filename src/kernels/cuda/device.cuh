@@ -16,7 +16,8 @@ __device__ inline void let_next_start() {
 #endif
 }
 
-/// Nothing earlier is still running afterwards. What comes before may touch weights alone.
+/// Nothing earlier is still running afterwards. What comes before may touch weights alone, and what was
+/// staged (CudaQueue::stage()): that is copied before the first kernel of a part of a step starts.
 __device__ inline void wait_for_earlier() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -146,12 +146,12 @@ struct ExpertRowsCuda {
 };
 
 /// out_i [rows, w_i.rows] = x w_iᵀ (+ residual_i) for up to kMaxProducts weights of one code and group; or,
-/// with a gate, out_0 = act(x w_0ᵀ) * (x w_1ᵀ), or act(x w_0ᵀ) * up. Per output: groups in ascending order inside 8 slices of the
-/// inputs (warps of a block, or passes of a large tile), products of a group by tensor cores in float, high
-/// part before low, scale * sum + bias * sum of inputs by FMA, then the slices in ascending order. The order
-/// depends on columns and group alone: batch-invariant: yes. Error against double: about 2^-21 of |x||w|.
-/// With weights in half precision a slice is one sum by tensor cores of rounded elements times rounded
-/// inputs: about 2^-11.
+/// with a gate, out_0 = act(x w_0ᵀ) * (x w_1ᵀ), or act(x w_0ᵀ) * up. Per output: groups in ascending order
+/// inside 8 slices of the inputs (warps of a block, or passes of a large tile), products of a group by tensor
+/// cores in float, high part before low, scale * sum + bias * sum of inputs by FMA, then the slices in
+/// ascending order. The order depends on columns and group alone: batch-invariant: yes. Error against double:
+/// about 2^-21 of |x||w|. With weights in half precision a slice is one sum by tensor cores of rounded
+/// elements times rounded inputs: about 2^-11.
 struct TiledProductCudaArgs {
   TiledWeight w[kMaxProducts] = {};
   float* out[kMaxProducts] = {};
@@ -198,7 +198,8 @@ bool forms_rows(const TiledProductCudaArgs& args);
 /// True when the product of one weight takes `up`; decided by shapes and rows.
 bool takes_up(const TiledProductCudaArgs& args);
 
-/// Rows up to which split_rows_cuda() and products that form their rows take sums, of kMostSumColumns at most.
+/// Rows up to which split_rows_cuda() and products that form their rows take sums, of kMostSumColumns at
+/// most.
 inline constexpr std::size_t kMostSumRows = 64;
 
 /// Rows from which tiled_product_cuda() takes the large tile, where a gate is supported for turned rows only.

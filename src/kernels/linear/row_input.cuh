@@ -76,7 +76,8 @@ struct HeldGains {
   Octet gains[kCount];
 
   /// Weights alone: may come before wait_for_earlier().
-  __device__ explicit HeldGains(const RowInputCuda& in) : HeldGains(in.norm ? in.gain : nullptr, in.columns) {}
+  __device__ explicit HeldGains(const RowInputCuda& in)
+      : HeldGains(in.norm ? in.gain : nullptr, in.columns) {}
   __device__ HeldGains(const RowSumCuda& sum, unsigned columns) : HeldGains(sum.gain, columns) {}
   __device__ HeldGains(const float* gain, unsigned columns) {
 #pragma unroll

@@ -22,22 +22,19 @@ Attention::Projections Attention::project_inputs(Step& step, const layers::Norme
   return {q, split_heads(k, own->heads), split_heads(v, own->heads)};
 }
 
-Tensor Attention::queries(Step& step, const Projections& raw, const layers::RopeTables& tables) const {
+void Attention::operator()(Step& step, const Tensor& out, const Packing& rows, const layers::Normed& in,
+                           const layers::RopeTables& tables) const {
   layers::HeadNorms norms{.q = q_norm};
   if (own) {
     norms.k = &own->k_norm;
     norms.v = &own->v_norm;
   }
-  return layers::prepare_heads(
-      step, layer, {.q = raw.q, .query_width = head_dim, .q_heads = heads, .k = raw.k, .v = raw.v}, norms,
-      *rope, tables);
-}
-
-void Attention::operator()(Step& step, const Tensor& out, const Packing& rows, const layers::Normed& in,
-                           const layers::RopeTables& tables) const {
-  const Tensor q = queries(step, project_inputs(step, in), tables);
+  const Projections raw = project_inputs(step, in);
   constexpr float kScale = 1.0F;
-  o_proj.into(step, out, join_heads(layers::attend(step, layer, rows, q, kScale)));
+  const Tensor heads_out = layers::attend(
+      step, layer, rows, {.q = raw.q, .query_width = head_dim, .q_heads = heads, .k = raw.k, .v = raw.v},
+      norms, *rope, tables, {.scale = kScale});
+  o_proj.into(step, out, join_heads(heads_out));
 }
 
 void DenseFfn::operator()(Step& step, const Tensor& out, Residual& h) const {

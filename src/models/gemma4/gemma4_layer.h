@@ -51,8 +51,6 @@ struct Attention {
     Tensor v;  ///< before its norm; k itself when the values are the keys
   };
   Projections project_inputs(Step& step, const layers::Normed& in) const;
-  /// Queries, normed and rotated; keys and values are in the cache then.
-  Tensor queries(Step& step, const Projections& raw, const layers::RopeTables& tables) const;
 };
 
 /// Dense feed-forward between its two norms.

@@ -45,7 +45,8 @@ Tensor Gemma4Model::forward(layers::Step& step) const {
 
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     // Layers from the first sharer on write no cache, so rows nobody reads end here.
-    if (i == config_.kv_owners() && config_.kv_shared_layers > 0 && !step.tap) {
+    if (i == config_.kv_owners() && config_.kv_shared_layers > 0 && !step.tap &&
+        step.wanted().rows() < rows->rows()) {
       rows = &step.wanted();
       x = Residual(step, step.take_wanted(x.states(step)));
       tables = angles(step, *rows);

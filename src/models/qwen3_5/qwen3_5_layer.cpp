@@ -28,11 +28,11 @@ Tensor GatedAttention::operator()(Step& step, const layers::Normed& in, const Te
   const Tensor k = split_heads(keys, kv_heads);
   const Tensor v = split_heads(values, kv_heads);
   const float scale = 1.0F / std::sqrt(static_cast<float>(head_dim));
-  const Tensor q = layers::prepare_heads(
-      step, layer, {.q = query_gate, .query_width = 2 * head_dim, .q_heads = heads, .k = k, .v = v},
-      {.q = q_norm, .k = &k_norm}, *rope, tables);
   const float* gate = static_cast<const float*>(query_gate.data) + head_dim;
-  const Tensor o = layers::attend_gated(step, layer, step.all(), q, scale, gate, 2 * head_dim);
+  const Tensor o = layers::attend(
+      step, layer, step.all(),
+      {.q = query_gate, .query_width = 2 * head_dim, .q_heads = heads, .k = k, .v = v},
+      {.q = q_norm, .k = &k_norm}, *rope, tables, {.scale = scale, .gate = gate, .gate_head = 2 * head_dim});
   return layers::add_product(step, residual, o_proj, join_heads(o));
 }
 
