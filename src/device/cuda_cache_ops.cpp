@@ -65,7 +65,7 @@ void append_rows(CudaDevice& device, std::vector<AttentionRowCuda>& rows, const 
                     .end = call.key_end[r]});
 }
 
-/// Attention of rows that lie side by side from call.q on.
+/// The arguments for rows that lie side by side from call.q on.
 kernels::AttentionCudaArgs attention_args(CudaDevice& device, const AttentionCall& call,
                                           std::span<const AttentionRowCuda> rows, bool one_sequence) {
   kernels::AttentionCudaArgs args = {.q = floats(call.q),
@@ -306,7 +306,7 @@ void attention_heads(Stream& stream, const AttentionHeads& heads) {
 void attend_heads(Stream& stream, const AttentionHeads& heads, std::span<const AttentionCall> calls) {
   CudaDevice& device = stream.cuda();
   const bool alone = std::ranges::all_of(calls, [](const AttentionCall& c) { return c.q.shape[0] == 1; });
-  if (alone && calls.size() == static_cast<std::size_t>(heads.q_out.shape[0])) {
+  if (alone && !calls.empty() && calls.size() == static_cast<std::size_t>(heads.q_out.shape[0])) {
     const kernels::AttentionHeadsCudaArgs prepared = heads_args(device, heads);
     std::vector<AttentionRowCuda> rows;
     for (const AttentionCall& call : calls) {

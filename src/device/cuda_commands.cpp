@@ -49,8 +49,8 @@ bool CommandList::operator==(const CommandList& other) const {
 
 void CommandList::start(cudaStream_t stream) const {
   std::vector<void*> arguments;
-  // Every kernel begins by waiting for the one before it (begin_kernel()), so its set-up may overlap that
-  // one's end.
+  // Every kernel waits for the one before it (begin_kernel()) before it reads what kernels write, so its
+  // set-up may overlap that one's end.
   cudaLaunchAttribute overlap = {};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;

@@ -62,6 +62,14 @@ void check_sum(const ProductInput& in) {
               "sum of an input", in.x);
 }
 
+/// Beside products that form their input's sum, other blocks of the same launch read and write its parts.
+void check_beside_sum(const ProductInput& in, const Tensor& out, const Tensor& residual, const Tensor& up) {
+  if (!in.sum) return;
+  check_shape(out.data != in.x.data && out.data != in.sum->x.data && out.data != in.sum->y.data &&
+                  residual.data != in.x.data && up.data != in.x.data,
+              "product beside its input's sum", out);
+}
+
 /// The input once its sum is formed, by itself unless products do it on their way.
 ProductInput without_sum(Stream& stream, ProductInput in, bool on_the_way) {
   check_sum(in);
@@ -192,6 +200,7 @@ void check_product(const LinearCall& product, const ProductInput& in) {
       product.up.data == nullptr || (product.up.shape == product.out.shape &&
                                      product.up.data != product.out.data && product.residual.data == nullptr),
       "linear", product.up);
+  check_beside_sum(in, product.out, product.residual, product.up);
 }
 
 /// Products with weights that are not tiled. memory: the normed input, then the largest of their outputs.
@@ -240,6 +249,7 @@ void gated_linear(Stream& stream, const Tensor& out, const Matrix& gate, const M
   check_shape(x.columns() == gate.columns() && x.columns() == up.columns(), "gated_linear", x);
   check_shape(out.columns() == gate.rows() && gate.rows() == up.rows() && out.rows() == x.rows(),
               "gated_linear", out);
+  check_beside_sum(in, out, {}, {});
   CudaDevice& device = stream.cuda();
   const bool tiled = gate.tiled() != nullptr && up.tiled() != nullptr;
   const ProductInput rows = without_sum(stream, in, tiled);

@@ -35,15 +35,20 @@ Workspace plan_workspace(const models::Model& model, const device::Ops& ops, con
     layers::Step step(plan, stream, arena, {&group, 1});
     const Tensor hidden = model.forward(step);
     if (rows == shape.rows) {
-      workspace.forward_bytes = arena.peak_bytes();
-      workspace.kept_bytes = live_bytes();
+      workspace.forward_bytes = std::max(workspace.forward_bytes, arena.peak_bytes());
+      workspace.kept_bytes = std::max(workspace.kept_bytes, live_bytes());
     }
     const std::size_t before = live_bytes();
     model.logits(step, hidden.slice(0, 1));
     workspace.logit_row_bytes = live_bytes() - before;
   };
-  cache::SequenceCache prompt(spec, pool);
-  run(prompt, shape.rows, std::clamp<std::size_t>(shape.wanted, 1, shape.rows));
+  // Rows that are all wanted are not copied: where they may be, one fewer takes more.
+  std::vector<std::size_t> wanted = {std::clamp<std::size_t>(shape.wanted, 1, shape.rows)};
+  if (wanted.front() == shape.rows && shape.rows > 1) wanted.push_back(shape.rows - 1);
+  for (const std::size_t some : wanted) {
+    cache::SequenceCache prompt(spec, pool);
+    run(prompt, shape.rows, some);
+  }
   cache::SequenceCache deep(spec, pool);
   while (deep.length() + 1 < shape.context) {
     const std::size_t rows = std::min<std::size_t>(shape.context - 1 - deep.length(), 4096);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "core/error.h"
 
@@ -18,7 +19,7 @@ Position rope_position(const Group& group, std::size_t row, std::int32_t key_pos
 void check(const Group& group) {
   const bool positions_fit = group.positions.empty() || group.positions.size() == group.ids.size();
   const bool wanted_fits =
-      std::ranges::is_sorted(group.wanted) &&
+      std::ranges::adjacent_find(group.wanted, std::ranges::greater_equal()) == group.wanted.end() &&
       (group.wanted.empty() ||
        (group.wanted.front() >= 0 && static_cast<std::size_t>(group.wanted.back()) < group.ids.size()));
   if (group.ids.empty() || !positions_fit || !wanted_fits)

@@ -266,6 +266,8 @@ TEST_CASE("cuda: a row of each sequence has the same bits by heads and attention
           const std::vector<std::int32_t> end = {length, length + 1};
           const std::vector<std::int32_t> begin = {std::max(0, length - window),
                                                    std::max(0, length + 1 - window)};
+          // Full layers of Gemma take keys as values, before the keys' norm.
+          const Tensor values = window == 70 ? rows.k.cuda : rows.v.cuda;
           const auto run = [&](bool in_one) {
             KvTwin first(pair, shape, type, static_cast<std::size_t>(length));
             KvTwin second(pair, shape, type, static_cast<std::size_t>(length) + 1);
@@ -276,10 +278,13 @@ TEST_CASE("cuda: a row of each sequence has the same bits by heads and attention
             std::vector<device::AttentionCall> calls;
             for (std::size_t i = 0; i < 2; ++i) {
               const auto at = static_cast<std::int64_t>(i);
-              const device::KvBlocks kv = (i == 0 ? first : second).cuda();
+              device::KvBlocks kv = (i == 0 ? first : second).cuda();
+              kv.first_block = static_cast<std::size_t>(begin[i]) / 64;  // those before left the window
+              kv.keys = kv.keys.subspan(kv.first_block);
+              kv.values = kv.values.subspan(kv.first_block);
               const auto position = static_cast<std::size_t>(end[i]) - 1;
-              writes.push_back({rows.k.cuda.slice(at, at + 1), kv.keys, 0, type, position});
-              writes.push_back({rows.v.cuda.slice(at, at + 1), kv.values, 0, type, position});
+              writes.push_back({rows.k.cuda.slice(at, at + 1), kv.keys, kv.first_block, type, position});
+              writes.push_back({values.slice(at, at + 1), kv.values, kv.first_block, type, position});
               calls.push_back({.out = out.slice(at, at + 1),
                                .q = q.slice(at, at + 1),
                                .kv_heads = shape.kv_heads,
@@ -304,7 +309,7 @@ TEST_CASE("cuda: a row of each sequence has the same bits by heads and attention
                                                      .pair_offset = shape.head_dim / 2}};
             if (owns) {
               heads.k = rows.k.cuda;
-              heads.v = rows.v.cuda;
+              heads.v = values;
               heads.k_gain = rows.k_gain.cuda;
               heads.k_eps = heads.v_eps = 1e-6F;
               heads.norm_values = window == 70;

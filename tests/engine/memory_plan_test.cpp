@@ -143,6 +143,21 @@ TEST_CASE("a step's scratch takes within 3 % of what the plan says") {
       }
 }
 
+TEST_CASE("a step of which all rows may be wanted has room for one of which fewer are") {
+  for (const char* name : kTaleNames) {
+    CAPTURE(name);
+    const auto model = tale(name);
+    const auto plan = [&](std::size_t wanted) {
+      return plan_workspace(model->model(), model->ops(), model->cache_spec(),
+                            {.rows = 64, .wanted = wanted});
+    };
+    for (const std::size_t fewer : {63, 40, 1}) {
+      CHECK(plan(64).forward_bytes >= plan(fewer).forward_bytes);
+      CHECK(plan(64).kept_bytes >= plan(fewer).kept_bytes);
+    }
+  }
+}
+
 TEST_CASE("what fits is found from both sides") {
   const auto model = tale("tale-gemma4");
   const MemoryPlan plan(model->model(), model->ops(), model->cache_spec(), {.wanted = 4});

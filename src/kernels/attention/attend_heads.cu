@@ -202,7 +202,7 @@ __device__ void form_head(float* x, const AttentionHeadsCudaArgs& args, unsigned
 template <unsigned kDim>
 __device__ void form_heads(std::uint16_t* queries, const AttentionHeadsCudaArgs& heads, const Tile& tile,
                            bool stores) {
-  __shared__ float memory[kWarps][kDim];
+  __shared__ alignas(16) float memory[kWarps][kDim];
   float* x = memory[threadIdx.x / 32];
   const unsigned lane = threadIdx.x % 32;
   const unsigned row = tile.first_row;

@@ -405,7 +405,7 @@ class Int16Block {
   std::size_t row_words_;
   float score_code_;
   KeyRange whole_ = {0, 0};    ///< positions where no score is masked
-  std::int32_t* queries_;      ///< [panels][row_words][kPanel]
+  std::int32_t* queries_;      ///< [panels][row_words][kPanel]; few: [row_words / kLanes][count][kLanes]
   std::int32_t* scores_;       ///< [64][kScoreStride], then pairs of codes of weights in place
   std::int32_t* keys_;         ///< [64][row_words]
   std::int32_t* values_;       ///< [panels][32][kPanel]

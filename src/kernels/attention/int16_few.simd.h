@@ -211,7 +211,7 @@ template <std::size_t Queries, typename T>
 /// sum_values for `count` of up to Queries queries.
 template <std::size_t Queries = kFewQueries, typename T>
 inline void add_few(float* const* sums, std::size_t count, const BlockFactors& factors,
-                    const std::int32_t* weights, const ShiftedRows<T>& values, ReadAhead& ahead) {
+                    const std::int32_t* weights, const ShiftedRows<T>& values, ReadAhead ahead) {
   if (count == Queries)
     sum_values<Queries>(sums, factors, weights, values, ahead);
   else if constexpr (Queries > 1)

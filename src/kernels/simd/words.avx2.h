@@ -57,10 +57,11 @@ inline Words add_products(Words sum, Words a, Words b) {
   return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
 }
 
-/// to[i] = sum over the lanes of the i-th vector.
+/// Sums of lanes of a and of b in turns, within each half.
 inline Words add_neighbours(Words a, Words b) {
   return _mm256_add_epi32(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
 }
+/// to[i] = sum over the lanes of the i-th vector.
 [[gnu::always_inline]] inline void store_word_sums(std::int32_t* to, const Words* sums) {
   const __m256i first = add_neighbours(sums[0], sums[1]);
   const __m256i second = add_neighbours(sums[2], sums[3]);

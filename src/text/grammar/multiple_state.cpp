@@ -70,7 +70,7 @@ bool is_multiple(const MultipleState& state) {
 std::optional<MultipleState> read_byte(const MultipleState& state, std::uint8_t byte) {
   MultipleState next = state;
   if (byte == '.') {
-    if (state.in_fraction) return std::nullopt;
+    if (state.in_fraction || (state.places == 0 && state.missing > 0)) return std::nullopt;
     next.in_fraction = true;
     return next;
   }
