@@ -60,31 +60,6 @@ __device__ void score_block(Shared<kQueries>& shared, const float* queries, cons
   }
 }
 
-// A warp per query: weights of 64 keys replace their scores.
-template <unsigned kQueries>
-__device__ void soften_block(Shared<kQueries>& shared, const Tile& tile) {
-  const unsigned lane = threadIdx.x % 32;
-  for (unsigned q = threadIdx.x / 32; q < tile.rows * tile.group; q += kThreads / 32) {
-    const float a = shared.scores[q][lane];
-    const float b = shared.scores[q][lane + 32];
-    const float before = shared.largest[q];
-    const float largest = fmaxf(before, warp_max(fmaxf(a, b)));
-    const bool any = largest > -INFINITY;
-    const float wa = any ? expf(a - largest) : 0.0F;
-    const float wb = any ? expf(b - largest) : 0.0F;
-    const float correction = any ? expf(before - largest) : 1.0F;
-    const float sum = warp_sum(wa + wb);
-    shared.scores[q][lane] = wa;
-    shared.scores[q][lane + 32] = wb;
-    __syncwarp();
-    if (lane == 0) {
-      shared.correction[q] = correction;
-      shared.largest[q] = largest;
-      shared.sum[q] = fmaf(shared.sum[q], correction, sum);
-    }
-  }
-}
-
 // Each thread owns every 128th element of all queries.
 template <typename Rows, unsigned kParts, unsigned kQueries>
 __device__ void add_values(float (&sums)[kQueries][kParts], const Shared<kQueries>& shared,
@@ -136,7 +111,7 @@ __device__ void run_part(float (&sums)[kQueries][kParts], Shared<kQueries>& shar
     score_block(shared, queries, args, tile, Rows(row.keys[block - row.first_block], args, tile.kv_head),
                 block * int(kBlock));
     __syncthreads();
-    soften_block(shared, tile);
+    soften_block<kThreads / 32>(shared, tile);
     __syncthreads();
     add_values<Rows, kParts, kQueries>(sums, shared, args,
                                        Rows(row.values[block - row.first_block], args, tile.kv_head));

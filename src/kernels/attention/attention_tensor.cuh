@@ -67,29 +67,4 @@ __device__ inline void multiply_add_bf16(float (&c)[4], const std::uint32_t (&a)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// A warp per query: weights of 64 keys replace their scores.
-template <unsigned kWarps, unsigned kTiles>
-__device__ inline void soften_block(TensorShared<kTiles>& shared, const Tile& tile) {
-  const unsigned lane = threadIdx.x % 32;
-  for (unsigned q = threadIdx.x / 32; q < tile.rows * tile.group; q += kWarps) {
-    const float a = shared.scores[q][lane];
-    const float b = shared.scores[q][lane + 32];
-    const float before = shared.largest[q];
-    const float largest = fmaxf(before, warp_max(fmaxf(a, b)));
-    const bool any = largest > -INFINITY;
-    const float wa = any ? expf(a - largest) : 0.0F;
-    const float wb = any ? expf(b - largest) : 0.0F;
-    const float correction = any ? expf(before - largest) : 1.0F;
-    const float sum = warp_sum(wa + wb);
-    shared.scores[q][lane] = wa;
-    shared.scores[q][lane + 32] = wb;
-    __syncwarp();
-    if (lane == 0) {
-      shared.correction[q] = correction;
-      shared.largest[q] = largest;
-      shared.sum[q] = fmaf(shared.sum[q], correction, sum);
-    }
-  }
-}
-
 }  // namespace lanner::kernels

@@ -74,4 +74,30 @@ __device__ inline const T* head_of(const void* block, const AttentionCudaArgs& a
   return static_cast<const T*>(block) + std::size_t{tile.kv_head} * kKvBlock * args.head_dim;
 }
 
+/// A warp per query: weights of 64 keys replace their scores. Shared: scores, correction, largest and sum by
+/// query.
+template <unsigned kWarps, typename Shared>
+__device__ inline void soften_block(Shared& shared, const Tile& tile) {
+  const unsigned lane = threadIdx.x % 32;
+  for (unsigned q = threadIdx.x / 32; q < tile.rows * tile.group; q += kWarps) {
+    const float a = shared.scores[q][lane];
+    const float b = shared.scores[q][lane + 32];
+    const float before = shared.largest[q];
+    const float largest = fmaxf(before, warp_max(fmaxf(a, b)));
+    const bool any = largest > -INFINITY;
+    const float wa = any ? expf(a - largest) : 0.0F;
+    const float wb = any ? expf(b - largest) : 0.0F;
+    const float correction = any ? expf(before - largest) : 1.0F;
+    const float sum = warp_sum(wa + wb);
+    shared.scores[q][lane] = wa;
+    shared.scores[q][lane + 32] = wb;
+    __syncwarp();
+    if (lane == 0) {
+      shared.correction[q] = correction;
+      shared.largest[q] = largest;
+      shared.sum[q] = fmaf(shared.sum[q], correction, sum);
+    }
+  }
+}
+
 }  // namespace lanner::kernels
