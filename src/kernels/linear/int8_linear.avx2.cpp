@@ -100,10 +100,18 @@ class Tiles {
     std::size_t out_stride;
   };
 
+  /// Blocks of up to six rows, as even as can be: 4 and 4 take less than 6 and 2.
   static void all_rows(const Call& call, std::size_t rows, std::size_t tile) {
     std::size_t row = 0;
-    for (; row + 6 <= rows; row += 6) block<6>(call, row, tile);
-    switch (rows - row) {
+    for (std::size_t blocks = (rows + 5) / 6; blocks > 0; --blocks) {
+      const std::size_t count = (rows - row + blocks - 1) / blocks;
+      block_of(call, row, tile, count);
+      row += count;
+    }
+  }
+
+  static void block_of(const Call& call, std::size_t row, std::size_t tile, std::size_t count) {
+    switch (count) {
       case 1:
         return block<1>(call, row, tile);
       case 2:
@@ -115,7 +123,7 @@ class Tiles {
       case 5:
         return block<5>(call, row, tile);
       default:
-        return;
+        return block<6>(call, row, tile);
     }
   }
 
@@ -135,23 +143,16 @@ class Tiles {
       for (int h = 0; h < kHalves; ++h) acc[r][h] = _mm256_setzero_ps();
     for (std::size_t g = 0; g < call.x.groups; ++g) {
       __m256i sums[kRows][kHalves];
-#pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) {
-        const std::size_t i = (row + static_cast<std::size_t>(r)) * call.x.groups + g;
-#pragma GCC unroll 8
-        for (int h = 0; h < kHalves; ++h)
-          sums[r][h] = Codes::kIsFp4 ? _mm256_set1_epi32(call.x.offsets[i]) : _mm256_setzero_si256();
-      }
+      const std::size_t first = row * call.x.groups + g;
       if (row == 0) ahead = prefetch(ahead, group_bytes);
       const std::byte* unit = Codes::kIsFp4 ? units : tables + 2 * Codes::kTableBytes;
-      for (std::size_t k = 0; k < group; k += Codes::kUnitColumns) {
-        add_chains<kRows, 0>(sums, unit, codes + k, call.x.columns);
+      if constexpr (Codes::kIsFp4) begin_with_offsets<kRows>(sums, call.x.offsets + first, call.x.groups);
+      add_chains<kRows, 0, !Codes::kIsFp4>(sums, unit, codes, call.x.columns);
+      for (std::size_t k = Codes::kUnitColumns; k < group; k += Codes::kUnitColumns) {
         unit += kUnitBytes;
+        add_chains<kRows, 0, false>(sums, unit, codes + k, call.x.columns);
       }
-#pragma GCC unroll 8
-      for (int h = 0; h < kHalves; ++h)
-        add_group<kRows>(acc, sums, h, tables + static_cast<std::size_t>(h) * (Codes::kTableBytes / kHalves),
-                         call.x, row * call.x.groups + g);
+      add_group<kRows>(acc, sums, tables, call.x, first);
       tables += Codes::kIsFp4 ? Codes::kTableBytes : group_bytes;
       if constexpr (Codes::kIsFp4) units += w.group_code_bytes();
       codes += group;
@@ -162,21 +163,42 @@ class Tiles {
               kPackedTileRows * tile + 8 * static_cast<std::size_t>(h), acc[r][h]);
   }
 
-  /// The float part of one group of half h; `first` is the group's place in the tables of the first row.
+  template <int kRows>
+  [[gnu::always_inline]] static inline void begin_with_offsets(__m256i (&sums)[kRows][kHalves],
+                                                               const std::int32_t* offsets,
+                                                               std::size_t stride) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+      for (int h = 0; h < kHalves; ++h)
+        sums[r][h] = _mm256_set1_epi32(offsets[static_cast<std::size_t>(r) * stride]);
+  }
+
+  /// The float part of one group; `first` is the group's place in the tables of the first row.
   template <int kRows>
   [[gnu::always_inline]] static inline void add_group(__m256 (&acc)[kRows][kHalves],
-                                                      const __m256i (&sums)[kRows][kHalves], int h,
+                                                      const __m256i (&sums)[kRows][kHalves],
                                                       const std::byte* tables, const QuantizedRows& x,
                                                       std::size_t first) {
-    const __m256 scale = scales_of(tables);
-    __m256 bias = _mm256_setzero_ps();
-    if constexpr (!Codes::kIsFp4) bias = floats<Codes::kDtype>(tables + Codes::kTableBytes);
+    __m256 scales[kHalves];
+    __m256 biases[kHalves];
+#pragma GCC unroll 8
+    for (int h = 0; h < kHalves; ++h) {
+      const std::byte* half = tables + static_cast<std::size_t>(h) * (Codes::kTableBytes / kHalves);
+      scales[h] = scales_of(half);
+      if constexpr (!Codes::kIsFp4) biases[h] = floats<Codes::kDtype>(half + Codes::kTableBytes);
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       const std::size_t i = first + static_cast<std::size_t>(r) * x.groups;
-      const __m256 product = _mm256_mul_ps(_mm256_set1_ps(x.scales[i]), _mm256_cvtepi32_ps(sums[r][h]));
-      acc[r][h] = _mm256_fmadd_ps(product, scale, acc[r][h]);
-      if constexpr (!Codes::kIsFp4) acc[r][h] = _mm256_fmadd_ps(_mm256_set1_ps(x.sums[i]), bias, acc[r][h]);
+      const __m256 row_scale = _mm256_set1_ps(x.scales[i]);
+      const __m256 row_sum = _mm256_set1_ps(x.sums[i]);
+#pragma GCC unroll 8
+      for (int h = 0; h < kHalves; ++h) {
+        const __m256 product = _mm256_mul_ps(row_scale, _mm256_cvtepi32_ps(sums[r][h]));
+        acc[r][h] = _mm256_fmadd_ps(product, scales[h], acc[r][h]);
+        if constexpr (!Codes::kIsFp4) acc[r][h] = _mm256_fmadd_ps(row_sum, biases[h], acc[r][h]);
+      }
     }
   }
 
@@ -205,18 +227,19 @@ class Tiles {
     for (std::size_t i = 0; n + i < call.w.rows; ++i) out[i] = lanes[i];
   }
 
-  /// One chain of 16-bit sums after another until the unit's quads are used up.
-  template <int kRows, int kQuad>
+  /// One chain of 16-bit sums after another until the unit's quads are used up. kBegins: the first one's are
+  /// the first of the group.
+  template <int kRows, int kQuad, bool kBegins>
   [[gnu::always_inline]] static inline void add_chains(__m256i (&sums)[kRows][kHalves], const std::byte* unit,
                                                        const std::int8_t* codes, std::size_t columns) {
     if constexpr (kQuad < static_cast<int>(Codes::kUnitColumns / 4)) {
-      add_chain<kRows, kQuad, 0>(sums, unit, codes, columns);
-      if constexpr (Codes::kBits == 8) add_chain<kRows, kQuad, 1>(sums, unit, codes, columns);
-      add_chains<kRows, kQuad + kChain>(sums, unit, codes, columns);
+      add_chain<kRows, kQuad, 0, kBegins>(sums, unit, codes, columns);
+      if constexpr (Codes::kBits == 8) add_chain<kRows, kQuad, 1, false>(sums, unit, codes, columns);
+      add_chains<kRows, kQuad + kChain, false>(sums, unit, codes, columns);
     }
   }
 
-  template <int kRows, int kQuad, int kPart>
+  template <int kRows, int kQuad, int kPart, bool kBegins>
   [[gnu::always_inline]] static inline void add_chain(__m256i (&sums)[kRows][kHalves], const std::byte* unit,
                                                       const std::int8_t* codes, std::size_t columns) {
     __m256i chain[kRows][kHalves];
@@ -226,8 +249,10 @@ class Tiles {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
-      for (int h = 0; h < kHalves; ++h)
-        sums[r][h] = _mm256_add_epi32(sums[r][h], _mm256_madd_epi16(chain[r][h], weight));
+      for (int h = 0; h < kHalves; ++h) {
+        const __m256i wide = _mm256_madd_epi16(chain[r][h], weight);
+        sums[r][h] = kBegins ? wide : _mm256_add_epi32(sums[r][h], wide);
+      }
   }
 
   template <int kRows, int kQuad, int kPart, int kStep>
