@@ -228,33 +228,29 @@ void delta_mix(Stream& stream, std::span<const DeltaMixCall> calls, const DeltaM
   kernels::DeltaShapeCuda shape = shape_of(calls.front().rows);
   shape.gain = floats(weights.gain);
   shape.eps = weights.eps;
-  std::vector<kernels::DeltaInputsCuda> inputs;
-  std::vector<kernels::DeltaNetRowsCuda> rows;
+  std::vector<kernels::DeltaMixCuda> mixes;
   for (const DeltaMixCall& call : calls) {
     check_delta(call.rows);
     check_shape(call.x.shape == call.rows.qkv.shape && call.rows.first + call.x.rows() <= kMostDeltaChunk,
                 "delta_mix", call.x);
-    inputs.push_back({.x = floats(call.x),
-                      .history = call.history,
-                      .next_history = call.push.history,
-                      .out = floats(call.rows.qkv),
-                      .b = floats(call.rows.beta),
-                      .a = floats(call.rows.log_decay),
-                      .rows = static_cast<unsigned>(call.x.rows()),
-                      .kept = static_cast<unsigned>(call.push.rows)});
-    rows.push_back(delta_rows(call.rows));
-    rows.back().z = floats(call.z);
+    mixes.push_back({.rows = delta_rows(call.rows),
+                     .x = floats(call.x),
+                     .history = call.history,
+                     .next_history = call.push.history,
+                     .qkv = floats(call.rows.qkv),
+                     .beta = floats(call.rows.beta),
+                     .log_decay = floats(call.rows.log_decay),
+                     .kept = call.push.rows});
+    mixes.back().rows.z = floats(call.z);
   }
   CudaDevice& device = stream.cuda();
-  kernels::delta_inputs_cuda(device, device.stage(std::span<const kernels::DeltaInputsCuda>(inputs)),
-                             inputs.size(), shape,
-                             {.conv = floats(weights.conv),
-                              .a_log = floats(weights.a_log),
-                              .dt_bias = floats(weights.dt_bias),
-                              .eps = kL2NormEps,
-                              .query_scale = weights.query_scale});
-  kernels::delta_step_cuda(device, device.stage(std::span<const kernels::DeltaNetRowsCuda>(rows)),
-                           rows.size(), shape);
+  kernels::delta_mix_cuda(device, device.stage(std::span<const kernels::DeltaMixCuda>(mixes)), mixes.size(),
+                          shape,
+                          {.conv = floats(weights.conv),
+                           .a_log = floats(weights.a_log),
+                           .dt_bias = floats(weights.dt_bias),
+                           .eps = kL2NormEps,
+                           .query_scale = weights.query_scale});
 }
 
 namespace {

@@ -40,6 +40,10 @@ CudaDevice::CudaDevice(int index) : index_(index), memory_(*this), part_commands
   void* memory = nullptr;
   check_cuda(cudaMalloc(&memory, 2 * kStageBytes), "opening the card");
   device_stage_ = static_cast<std::byte*>(memory);
+  constexpr std::size_t kArrivalBytes = kernels::kArrivalCounters * sizeof(std::uint32_t);
+  check_cuda(cudaMalloc(&memory, kArrivalBytes), "opening the card");
+  check_cuda(cudaMemsetAsync(memory, 0, kArrivalBytes, stream_), "opening the card");
+  arrivals_ = static_cast<std::uint32_t*>(memory);
   if (warpgroups_) {
     const std::size_t blocks = 2 * static_cast<std::size_t>(multiprocessors_);
     const std::size_t value_bytes = blocks * kernels::kExchangeValues * sizeof(float);

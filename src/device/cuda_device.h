@@ -59,6 +59,7 @@ class CudaDevice final : public kernels::CudaQueue {
   int multiprocessors() const override { return multiprocessors_; }
   bool warpgroups() const override { return warpgroups_; }
   kernels::BlockExchange exchange() const override { return exchange_; }
+  std::uint32_t* arrivals() const override { return arrivals_; }
 
   template <typename T>
   const T* stage(std::span<const T> values) {
@@ -101,6 +102,7 @@ class CudaDevice final : public kernels::CudaQueue {
   int multiprocessors_ = 0;
   bool warpgroups_ = false;
   kernels::BlockExchange exchange_;
+  std::uint32_t* arrivals_ = nullptr;
   cudaStream_t stream_ = nullptr;
   CudaMemory memory_;
   CommandList commands_;

@@ -409,6 +409,103 @@ TEST_CASE("cuda: convolution, history, gates, delta rule and fold agree with the
   }
 }
 
+TEST_CASE("cuda: a delta net's rows in one go have the bits of convolution, norms, gates and delta rule") {
+  DevicePair pair;
+  constexpr std::int64_t kKeyHeads = 2;
+  for (std::int64_t group : {1, 2, 3})
+    for (const auto& [key_dim, value_dim] :
+         sizes<std::pair<std::int64_t, std::int64_t>>({{24, 40}, {128, 128}}, {{128, 128}})) {
+      CAPTURE(group);
+      CAPTURE(key_dim);
+      const std::int64_t heads = kKeyHeads * group;
+      const std::int64_t channels = 2 * kKeyHeads * key_dim + heads * value_dim;
+      const ArenaScope host_scope(pair.host_arena());
+      const ArenaScope scope(pair.arena());
+      const auto w = pair.twin({4, channels}, 1);
+      const auto a_log = pair.twin({heads}, 2);
+      const auto dt = pair.twin({heads}, 3);
+      const auto gain = pair.twin({value_dim}, 4);
+      // Two sequences, some rows of each at a time.
+      const auto run = [&](bool in_one) {
+        struct Sequence {
+          Tensor history, state, keys, values, decay;
+        };
+        const auto& ops = pair.cuda();
+        std::vector<Sequence> sequences;
+        std::vector<float> results;
+        const auto keep = [&](const Tensor& x) {
+          const auto values = pair.result(x);
+          results.insert(results.end(), values.begin(), values.end());
+        };
+        for (std::uint64_t i = 0; i < 2; ++i)
+          sequences.push_back(
+              {pair.twin({3, channels}, 10 + i).cuda, pair.twin({heads, key_dim, value_dim}, 20 + i).cuda,
+               pair.twin({kKeyHeads, 64, key_dim}, 30 + i).cuda,
+               pair.twin({heads, 64, value_dim}, 40 + i).cuda, pair.twin({heads, 64}, 50 + i).cuda});
+        std::size_t first = 0;
+        for (std::int64_t rows : {1, 2, 3, 8, 1, 8, 8, 1, 1}) {
+          std::vector<device::DeltaMixCall> mixes;
+          std::vector<Tensor> outs;
+          for (std::uint64_t i = 0; i < 2; ++i) {
+            const Sequence& s = sequences[i];
+            const std::uint64_t seed = 100 * (first + 1) + i;
+            const Tensor x = pair.twin({rows, channels}, seed).cuda;
+            outs.push_back(pair.empty({rows, heads * value_dim}).cuda);
+            mixes.push_back({.rows = {.out = outs.back(),
+                                      .qkv = pair.empty({rows, channels}).cuda,
+                                      .beta = pair.twin({rows, heads}, seed + 2).cuda,
+                                      .log_decay = pair.twin({rows, heads}, seed + 4).cuda,
+                                      .first = first,
+                                      .key_heads = static_cast<std::size_t>(kKeyHeads),
+                                      .value_heads = static_cast<std::size_t>(heads),
+                                      .key_dim = static_cast<std::size_t>(key_dim),
+                                      .value_dim = static_cast<std::size_t>(value_dim),
+                                      .chunk = 64,
+                                      .state = static_cast<float*>(s.state.data),
+                                      .entry_keys = static_cast<float*>(s.keys.data),
+                                      .entry_values = static_cast<float*>(s.values.data),
+                                      .entry_decay = static_cast<float*>(s.decay.data)},
+                             .x = x,
+                             .history = static_cast<const float*>(s.history.data),
+                             .push = {static_cast<float*>(s.history.data), 3, x},
+                             .z = pair.twin({rows, heads * value_dim}, seed + 6).cuda});
+          }
+          if (in_one)
+            ops.delta_mix(pair.stream(), mixes,
+                          {.conv = w.cuda,
+                           .a_log = a_log.cuda,
+                           .dt_bias = dt.cuda,
+                           .gain = gain.cuda,
+                           .eps = 1e-6F,
+                           .query_scale = 0.2F});
+          for (const device::DeltaMixCall& mix : mixes) {
+            const auto width = static_cast<std::size_t>(kKeyHeads * key_dim);
+            const auto dim = static_cast<std::size_t>(key_dim);
+            if (!in_one) {
+              const device::CausalConvCall conv{mix.rows.qkv, mix.x, mix.history};
+              ops.causal_conv(pair.stream(), {&conv, 1}, w.cuda);
+              ops.push_history(pair.stream(), {&mix.push, 1});
+              ops.l2_norm(pair.stream(), mix.rows.qkv, 0, width, dim, 0.2F);
+              ops.l2_norm(pair.stream(), mix.rows.qkv, width, width, dim, 1.0F);
+              ops.delta_net_gates(pair.stream(), mix.rows.beta, mix.rows.log_decay, a_log.cuda, dt.cuda);
+              ops.delta_net(pair.stream(), {&mix.rows, 1});
+              const Tensor out = mix.rows.out.reshaped({rows * heads, value_dim});
+              ops.gated_rms_norm(pair.stream(), out, out, mix.z, gain.cuda, 1e-6F);
+            }
+            for (const Tensor& x : {mix.rows.out, mix.rows.qkv, mix.rows.beta, mix.rows.log_decay}) keep(x);
+          }
+          first += static_cast<std::size_t>(rows);
+        }
+        for (const Sequence& s : sequences)
+          for (const Tensor& x : {s.history, s.keys, s.values, s.decay}) keep(x);
+        return results;
+      };
+      const auto want = run(false);
+      CHECK(std::ranges::none_of(want, [](float v) { return std::isnan(v); }));
+      CHECK(run(true) == want);
+    }
+}
+
 TEST_CASE("cuda: a run of rows through several chunks has the bits of rows and folds one by one") {
   DevicePair pair;
   constexpr std::int64_t kKeyHeads = 2;

@@ -38,6 +38,8 @@ struct BlockExchange {
 };
 inline constexpr std::size_t kExchangeValues = std::size_t{64} * 128;
 
+inline constexpr std::size_t kArrivalCounters = 4096;
+
 /// Where launchers put kernels. They run in the order they were added; whether at once or later, alone or as
 /// part of a graph, is the queue's business. Launchers never allocate device memory nor wait.
 class CudaQueue {
@@ -52,6 +54,8 @@ class CudaQueue {
   virtual bool warpgroups() const = 0;
   /// For two blocks on each multiprocessor; of cards with warpgroups only.
   virtual BlockExchange exchange() const = 0;
+  /// kArrivalCounters counters for blocks of one kernel, zero between kernels.
+  virtual std::uint32_t* arrivals() const = 0;
 
   /// kernel<<<grid, block>>>(arguments...)
   template <typename... Parameters, typename... Arguments>

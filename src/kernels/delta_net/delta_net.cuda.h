@@ -12,8 +12,8 @@ struct DeltaNetRowsCuda {
   const float* qkv = nullptr;        ///< [rows, q | k | v], q and k normalised
   const float* beta = nullptr;       ///< [rows, value_heads]
   const float* log_decay = nullptr;  ///< [rows, value_heads]
-  const float* z = nullptr;  ///< [rows, value_heads, value_dim]: gates the norm of the outputs, if any
-  float* out = nullptr;      ///< [rows, value_heads, value_dim]
+  const float* z = nullptr;          ///< [rows, value_heads, value_dim], of delta_mix_cuda() alone
+  float* out = nullptr;              ///< [rows, value_heads, value_dim]
   const float* state = nullptr;
   float* next_state =
       nullptr;  ///< where full chunks are folded to, may be state; nullptr: rows end in this chunk
@@ -29,22 +29,22 @@ struct DeltaShapeCuda {
   unsigned value_heads = 0;
   unsigned key_dim = 0;         ///< a multiple of 4, at most 128
   unsigned value_dim = 0;       ///< at most 128
-  const float* gain = nullptr;  ///< [value_dim] of the outputs' norm, where rows have z
+  const float* gain = nullptr;  ///< [value_dim] of the outputs' norm, for delta_mix_cuda()
   float eps = 0;
 };
 
-/// Most rows of a sequence that delta_step_cuda() takes.
+/// Most rows of a sequence that delta_step_cuda() and delta_mix_cuda() take.
 inline constexpr unsigned kDeltaStepRows = 8;
 
-/// delta_net.h for `count` sequences at once, `calls` in device memory; with z, then norm(out) * gain *
-/// silu(z). Sums, per row and head, whichever of the two ran it: over key elements in blocks of 32 ascending
-/// ones, over entries in blocks of 16, blocks in ascending order; decays from the entry on upwards.
+/// delta_net.h for `count` sequences at once, `calls` in device memory. Sums, per row and head, whichever of
+/// the two ran it: over key elements in blocks of 32 ascending ones, over entries in blocks of 16, blocks in
+/// ascending order; decays from the entry on upwards.
 /// batch-invariant: yes.
 /// Few rows, all in the open chunk: one block of threads per head.
 void delta_step_cuda(CudaQueue& queue, const DeltaNetRowsCuda* calls, std::size_t count,
                      const DeltaShapeCuda& shape);
-/// Any rows, `most` of a sequence at most, through as many chunks as they fill. The norm of outputs with z is
-/// left to gated_rms_norm_cuda(). scratch: delta_run_cuda_scratch_bytes().
+/// Any rows, `most` of a sequence at most, through as many chunks as they fill. scratch:
+/// delta_run_cuda_scratch_bytes().
 void delta_run_cuda(CudaQueue& queue, const DeltaNetRowsCuda* calls, std::size_t count, std::size_t most,
                     const DeltaShapeCuda& shape, float* scratch);
 std::size_t delta_run_cuda_scratch_bytes(std::size_t count, std::size_t most, const DeltaShapeCuda& shape);
@@ -77,28 +77,28 @@ struct CausalConvCuda {
 void causal_conv_cuda(CudaQueue& queue, const CausalConvCuda* calls, std::size_t count, std::size_t rows,
                       std::size_t channels, const float* w, std::size_t taps);
 
-/// A few rows of one sequence on their way to the delta rule: convolution, history, norms of queries and
-/// keys, gates.
-struct DeltaInputsCuda {
-  const float* x = nullptr;  ///< [rows, q | k | v]
-  const float* history = nullptr;
-  float* next_history = nullptr;  ///< HistoryPush: its last `kept` rows
-  float* out = nullptr;           ///< [rows, q | k | v]
-  float* b = nullptr;             ///< [rows, value_heads], becomes beta
-  float* a = nullptr;             ///< [rows, value_heads], becomes the log decay
-  unsigned rows = 0;              ///< at most kDeltaStepRows
-  unsigned kept = 0;
+/// A few rows of one sequence from their projections through convolution, history, norms of queries and keys,
+/// gates, delta rule and gated norm.
+struct DeltaMixCuda {
+  DeltaNetRowsCuda rows;           ///< with z; qkv is not read, beta and log_decay are b and a before
+  const float* x = nullptr;        ///< [rows, q | k | v]
+  const float* history = nullptr;  ///< [3, channels]
+  float* next_history = nullptr;   ///< HistoryPush: its last `kept` rows, 3 or as many as `rows`
+  float* qkv = nullptr;            ///< rows.qkv, which is written, as are:
+  float* beta = nullptr;
+  float* log_decay = nullptr;
+  std::size_t kept = 0;
 };
-struct DeltaInputWeightsCuda {
+struct DeltaMixWeightsCuda {
   const float* conv = nullptr;  ///< [4, channels]
   const float* a_log = nullptr;
   const float* dt_bias = nullptr;
-  float eps = 0;          ///< of the norms
+  float eps = 0;          ///< of the norms of queries and keys
   float query_scale = 1;  ///< of normed queries
 };
-/// Four taps. To the same bits as causal_conv_cuda(), push_history_cuda(), l2_norm_cuda() and
-/// delta_net_gates_cuda() one after the other.
-void delta_inputs_cuda(CudaQueue& queue, const DeltaInputsCuda* calls, std::size_t count,
-                       const DeltaShapeCuda& shape, const DeltaInputWeightsCuda& weights);
+/// Four taps. To the same bits as causal_conv_cuda(), push_history_cuda(), l2_norm_cuda(),
+/// delta_net_gates_cuda(), delta_step_cuda() and gated_rms_norm_cuda() one after the other.
+void delta_mix_cuda(CudaQueue& queue, const DeltaMixCuda* calls, std::size_t count,
+                    const DeltaShapeCuda& shape, const DeltaMixWeightsCuda& weights);
 
 }  // namespace lanner::kernels

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/delta_net/delta_inputs.cuh"
 #include "kernels/delta_net/delta_sums.cuh"
 
 namespace lanner::kernels {
@@ -16,12 +20,18 @@ constexpr unsigned kBlockPitch = kKeyBlock + 4;
 struct Shared {
   float keys[kChunk][kQuarters * kBlockPitch];  ///< of the entries, and of the rows
   float values[kChunk][kMostDim];
-  float key[kMostDim];
-  float query[kMostDim];
-  float gates[kChunk];
+  float key[kQuarters * kBlockPitch];
+  float query[kQuarters * kBlockPitch];
+  float value[kMostDim];
+  float convolved[2][kMostDim];  ///< query and key before their norms
+  float silu[2][kMostDim];       ///< of z; of this row and of the one before it
+  float gain[kMostDim];          ///< of the outputs' norm
+  float decays[kChunk];          ///< from an entry to the row
+  float state_decay;
+  float beta;
+  bool last;  ///< of the blocks that read the histories of the query and the key
   float key_weights[kChunk];
   float query_weights[kChunk];
-  float state_decay;
   RowSums parts[kQuarters][kMostDim];
   float outputs[kMostDim];
 };
@@ -55,8 +65,8 @@ __device__ void load_entries(Shared& shared, const DeltaNetRowsCuda& call, const
 
 __device__ float join(float a, float b, float c, float d) { return ((a + b) + c) + d; }
 
-/// What row t takes of every entry and of the state. Eight threads per entry: four blocks of key elements,
-/// for its key and for its query.
+/// What row t takes of every entry, by its decays. Eight threads per entry: four blocks of key elements, for
+/// its key and for its query.
 __device__ void weigh_entries(Shared& shared, const DeltaShapeCuda& shape, unsigned t) {
   const unsigned entry = threadIdx.x / 8;
   const unsigned block = threadIdx.x % 4;
@@ -64,94 +74,255 @@ __device__ void weigh_entries(Shared& shared, const DeltaShapeCuda& shape, unsig
   float sum = 0;
   if (entry <= t) {
     const float* k = shared.keys[entry] + block * kBlockPitch;
-    const float* other = for_query ? shared.query : shared.key;
+    const float* other = (for_query ? shared.query : shared.key) + block * kBlockPitch;
 #pragma unroll
     for (unsigned i = 0; i < kKeyBlock; i += 4) {
-      const unsigned d = block * kKeyBlock + i;
-      if (d >= shape.key_dim) break;
+      if (block * kKeyBlock + i >= shape.key_dim) break;
       const float4 a = *reinterpret_cast<const float4*>(k + i);
-      const float4 b = *reinterpret_cast<const float4*>(other + d);
+      const float4 b = *reinterpret_cast<const float4*>(other + i);
       sum = fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, fmaf(a.x, b.x, sum))));
     }
   }
   const unsigned lane = threadIdx.x % 32 / 4 * 4;
   const float dot = join(__shfl_sync(0xffffffffU, sum, lane), __shfl_sync(0xffffffffU, sum, lane + 1),
                          __shfl_sync(0xffffffffU, sum, lane + 2), __shfl_sync(0xffffffffU, sum, lane + 3));
-  if (entry > t) return;
-  const bool for_state = entry == 0 && block == 1 && !for_query;
-  if (block != 0 && !for_state) return;
-  float log_decay = 0;
-  for (unsigned j = for_state ? 0 : entry + 1; j <= t; ++j) log_decay += shared.gates[j];
-  const float decay = expf(log_decay);
-  if (for_state)
-    shared.state_decay = decay;
-  else
-    (for_query ? shared.query_weights : shared.key_weights)[entry] = decay * dot;
+  if (entry > t || block != 0) return;
+  (for_query ? shared.query_weights : shared.key_weights)[entry] = shared.decays[entry] * dot;
 }
 
-// Fast because the state and the entries of a head are asked for at once and stay on the chip for all rows.
+/// The log decays of a head's entries, two to a lane.
+struct EntryGates {
+  float held[kChunk / 32];
+
+  __device__ EntryGates(const float* entry_decay, unsigned count) {
+#pragma unroll
+    for (unsigned i = 0; i < kChunk / 32; ++i) {
+      const unsigned entry = threadIdx.x % 32 + i * 32;
+      held[i] = entry < count ? entry_decay[entry] : 0.0F;
+    }
+  }
+  __device__ void add(unsigned t, float log_decay) {
+#pragma unroll
+    for (unsigned i = 0; i < kChunk / 32; ++i)
+      if (threadIdx.x % 32 + i * 32 == t) held[i] = log_decay;
+  }
+  /// Sum of those of the entries [first, t), in their order; whole warps take part.
+  __device__ float sum(unsigned first, unsigned t) const {
+    float sum = 0;
+#pragma unroll
+    for (unsigned i = 0; i < kChunk / 32; ++i)
+#pragma unroll 8
+      for (unsigned j = 0; j < 32; ++j) {
+        if (i * 32 + j >= t) return sum;
+        const float gate = __shfl_sync(0xffffffffU, held[i], j);
+        if (i * 32 + j >= first) sum += gate;
+      }
+    return sum;
+  }
+};
+
+/// The decays up to row t of the entries before it and of the state, by the last quarter of a block.
+__device__ void find_decays(Shared& shared, const EntryGates& gates, float log_decay, unsigned t) {
+  const unsigned entry = threadIdx.x % kMostDim;  // that after the row's own stands for the state
+  if (entry / 32 * 32 > t + 1) return;
+  const bool of_state = entry == t + 1;
+  float sum = gates.sum(of_state ? 0 : entry + 1, t);
+  if (entry != t) sum += log_decay;
+  const float decay = expf(sum);
+  if (entry <= t) shared.decays[entry] = decay;
+  if (of_state) shared.state_decay = decay;
+}
+
+/// Where the memory of one head lies, a line to a thread, comes to the second cache. Allowed before earlier
+/// kernels have ended, whatever they write.
+__device__ void ask_ahead(const float* from, unsigned floats, unsigned first_thread) {
+  constexpr unsigned kLine = 32;
+  for (unsigned at = (threadIdx.x - first_thread) % kThreads * kLine; at < floats; at += kThreads * kLine)
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from + at));
+}
+
+/// The rows of a call.
+__device__ const DeltaNetRowsCuda& rows_of(const DeltaNetRowsCuda& call) { return call; }
+__device__ const DeltaNetRowsCuda& rows_of(const DeltaMixCuda& call) { return call.rows; }
+/// What queries, keys and values come from.
+__device__ const float* elements_of(const DeltaNetRowsCuda& call) { return call.qkv; }
+__device__ const float* elements_of(const DeltaMixCuda& call) { return call.x; }
+
+/// Where a thread reads of a row: in the first three quarters an element of query, key or value, in the last
+/// the head's gates and, of mixed rows, an element of z.
+struct RowPlaces {
+  const float* element = nullptr;
+  const float* beta = nullptr;
+  const float* log_decay = nullptr;
+};
+struct RowPart {
+  float element = 0;
+  Gates gates = {};
+
+  __device__ explicit RowPart(const RowPlaces& from) {
+    if (from.element != nullptr) element = *from.element;
+    if (from.beta != nullptr) gates = {*from.beta, *from.log_decay};
+  }
+};
+
+/// 1 / |x| of a convolved query or key, to the bits of l2_norm_cuda(), by any warp.
+__device__ float norm_factor(const float* x, unsigned dim, float scale, float eps) {
+  float squares = 0;
+#pragma unroll
+  for (unsigned i = 0; i < kMostDim; i += 32) {
+    const float value = threadIdx.x % 32 + i < dim ? x[threadIdx.x % 32 + i] : 0.0F;
+    squares = fmaf(value, value, squares);
+  }
+  return scale / sqrtf(warp_sum(squares) + eps);
+}
+
+// Fast because the state and the entries of a head are asked for at once and stay on the chip for all rows,
+// because they are on their way to the second cache before the kernel ahead has ended, and because a block
+// forms the inputs that it needs: quarters of its threads convolve a query, a key and a value, the last finds
+// gates and decays.
+template <bool kMixed>
 __global__ void __launch_bounds__(kThreads, 2)
-    delta_step_kernel(const DeltaNetRowsCuda* calls, DeltaShapeCuda shape) {
-  begin_kernel();
+    delta_step_kernel(const std::conditional_t<kMixed, DeltaMixCuda, DeltaNetRowsCuda>* calls,
+                      DeltaShapeCuda shape, DeltaMixWeightsCuda weights, std::uint32_t* arrivals) {
+  let_next_start();
   extern __shared__ float4 step_memory[];
   auto& shared = *reinterpret_cast<Shared*>(step_memory);
-  const DeltaNetRowsCuda call = calls[blockIdx.y];
+  const auto& mix = calls[blockIdx.y];
+  const DeltaNetRowsCuda& call = rows_of(mix);
+  const unsigned first = call.first;
   const unsigned head = blockIdx.x;
   const unsigned column = threadIdx.x % kMostDim;
   const unsigned quarter = threadIdx.x / kMostDim;
   const bool in_value = column < shape.value_dim;
   const unsigned group = shape.value_heads / shape.key_heads;
-  const std::size_t key_width = std::size_t{shape.key_heads} * shape.key_dim;
-  const std::size_t stride = 2 * key_width + std::size_t{shape.value_heads} * shape.value_dim;
-  float* entry_values = call.entry_values + std::size_t{head} * kChunk * shape.value_dim + column;
-  float* entry_decay = call.entry_decay + std::size_t{head} * kChunk;
+  const unsigned key_head = head / group;
+  const bool stores_key = head % group == 0;
+  const unsigned key_width = shape.key_heads * shape.key_dim;
+  const unsigned channels = 2 * key_width + shape.value_heads * shape.value_dim;
+  const bool has_channel = quarter < 2 ? column < shape.key_dim : quarter == 2 && in_value;
+  const unsigned channel = column + (quarter < 2 ? quarter * key_width + key_head * shape.key_dim
+                                                 : 2 * key_width + head * shape.value_dim);
+  const unsigned place = key_place(column);
+  const float* state_of_head = call.state + std::size_t{head} * shape.key_dim * shape.value_dim;
+  ask_ahead(state_of_head, shape.key_dim * shape.value_dim, 0);
+  ask_ahead(call.entry_values + std::size_t{head} * kChunk * shape.value_dim, first * shape.value_dim, 0);
+  ask_ahead(call.entry_keys + std::size_t{key_head} * kChunk * shape.key_dim, first * shape.key_dim,
+            kThreads / 2);
+  const auto places_of = [&](unsigned row) {
+    RowPlaces places;
+    if (has_channel) places.element = elements_of(mix) + std::size_t{row} * channels + channel;
+    if (quarter < 3) return places;
+    const std::size_t at = std::size_t{row} * shape.value_heads + head;
+    places.beta = call.beta + at;
+    places.log_decay = call.log_decay + at;
+    if (kMixed && in_value) places.element = call.z + at * shape.value_dim + column;
+    return places;
+  };
+  const RowPlaces first_places = places_of(0);
+  ConvChannel conv = {};
+  const float* history = nullptr;
+  float a_log = 0;
+  float dt_bias = 0;
+  float gain = 0;
+  if constexpr (kMixed) {
+    if (has_channel) {
+      history = mix.history + channel;
+#pragma unroll
+      for (unsigned i = 0; i < kTaps; ++i) conv.taps[i] = weights.conv[i * channels + channel];
+    }
+    if (quarter == 3) {
+      a_log = weights.a_log[head];
+      dt_bias = weights.dt_bias[head];
+      if (in_value) gain = shape.gain[column];
+    }
+  }
+  wait_for_earlier();
+  RowPart part(first_places);
+  if (history != nullptr) {
+#pragma unroll
+    for (unsigned i = 0; i + 1 < kTaps; ++i) conv.past[i] = history[i * channels];
+  }
+  EntryGates gates(call.entry_decay + std::size_t{head} * kChunk, quarter == 3 ? first : 0);
   load_entries(shared, call, shape, head);
   float state[kKeyBlock];
 #pragma unroll
   for (unsigned j = 0; j < kKeyBlock; ++j) {
     const unsigned d = quarter * kKeyBlock + j;
-    state[j] = in_value && d < shape.key_dim
-                   ? call.state[(std::size_t{head} * shape.key_dim + d) * shape.value_dim + column]
-                   : 0.0F;
+    state[j] = in_value && d < shape.key_dim ? state_of_head[d * shape.value_dim + column] : 0.0F;
   }
-  if (threadIdx.x < call.first) shared.gates[threadIdx.x] = entry_decay[threadIdx.x];
-  asm volatile("cp.async.wait_group 0;" ::: "memory");
+  std::uint32_t arrived = 0;
   for (unsigned row = 0; row < call.rows; ++row) {
-    const unsigned t = call.first + row;
-    const float* k = key_of(call, shape, head, t);
-    if (threadIdx.x < kMostDim) {
-      const float value = threadIdx.x < shape.key_dim ? k[threadIdx.x] : 0.0F;
-      shared.key[threadIdx.x] = value;
-      shared.keys[t][key_place(threadIdx.x)] = value;
-      if (head % group == 0 && threadIdx.x < shape.key_dim)
-        call.entry_keys[(std::size_t{head / group} * kChunk + t) * shape.key_dim + threadIdx.x] = value;
-    } else if (threadIdx.x < 2 * kMostDim) {
-      shared.query[column] = column < shape.key_dim ? k[column - std::ptrdiff_t(key_width)] : 0.0F;
-    } else if (threadIdx.x == 2 * kMostDim) {
-      shared.gates[t] = entry_decay[t] = call.log_decay[row * shape.value_heads + head];
+    const unsigned t = first + row;
+    const std::size_t gate_at = std::size_t{row} * shape.value_heads + head;
+    const std::size_t at = std::size_t{row} * channels + channel;
+    float* silu = shared.silu[row % 2];
+    float value = part.element;
+    Gates own = part.gates;
+    if (row + 1 < call.rows) part = RowPart(places_of(row + 1));
+    if (quarter == 3) {
+      if constexpr (kMixed) {
+        own = gates_of(own.beta, own.log_decay, a_log, dt_bias);
+        silu[column] = value / (1.0F + expf(-value));
+        if (row == 0) shared.gain[column] = gain;
+      }
+      find_decays(shared, gates, own.log_decay, t);
+      gates.add(t, own.log_decay);
+      if (column == 0) {
+        shared.beta = own.beta;
+        call.entry_decay[std::size_t{head} * kChunk + t] = own.log_decay;
+      }
     }
-    float v = 0;
-    if (quarter == 0 && in_value)
-      v = call.qkv[row * stride + 2 * key_width + std::size_t{head} * shape.value_dim + column];
+    if constexpr (kMixed) {
+      if (has_channel) value = conv.next(value);
+      if (quarter < 2) shared.convolved[quarter][column] = value;
+      __syncthreads();
+      if (quarter == 3 && column == 0) {
+        mix.beta[gate_at] = own.beta;
+        mix.log_decay[gate_at] = own.log_decay;
+      }
+      if (row == 0 && group > 1 && threadIdx.x == kThreads - 1) {
+        // Behind the barrier the whole block has read its history.
+        __threadfence();
+        arrived = atomicAdd(arrivals + blockIdx.y * shape.key_heads + key_head, 1U) + 1;
+      }
+      if (quarter < 2)
+        value *= norm_factor(shared.convolved[quarter], shape.key_dim,
+                             quarter == 0 ? weights.query_scale : 1.0F, weights.eps);
+      if (has_channel && (quarter == 2 || stores_key)) mix.qkv[at] = value;
+    }
+    if (quarter == 0) shared.query[place] = value;
+    if (quarter == 1) {
+      shared.key[place] = shared.keys[t][place] = value;
+      if (has_channel && stores_key)
+        call.entry_keys[(std::size_t{key_head} * kChunk + t) * shape.key_dim + column] = value;
+    }
+    if (quarter == 2) shared.value[column] = value;
+    asm volatile("cp.async.wait_group 0;" ::: "memory");
     __syncthreads();
     weigh_entries(shared, shape, t);
-    __syncthreads();
     RowSums mine = {};
 #pragma unroll
-    for (unsigned j = 0; j < kKeyBlock; ++j) {
-      mine.read_key = fmaf(state[j], shared.key[quarter * kKeyBlock + j], mine.read_key);
-      mine.read_query = fmaf(state[j], shared.query[quarter * kKeyBlock + j], mine.read_query);
+    for (unsigned j = 0; j < kKeyBlock; j += 4) {
+      const float4 k = *reinterpret_cast<const float4*>(shared.key + quarter * kBlockPitch + j);
+      const float4 q = *reinterpret_cast<const float4*>(shared.query + quarter * kBlockPitch + j);
+#pragma unroll
+      for (unsigned i = 0; i < 4; ++i) {
+        mine.read_key = fmaf(state[j + i], (&k.x)[i], mine.read_key);
+        mine.read_query = fmaf(state[j + i], (&q.x)[i], mine.read_query);
+      }
     }
+    __syncthreads();
 #pragma unroll
     for (unsigned j = 0; j < kEntryBlock; ++j) {
       const unsigned i = quarter * kEntryBlock + j;
       if (i >= t) break;
-      const float value = shared.values[i][column];
-      mine.key_sum = fmaf(shared.key_weights[i], value, mine.key_sum);
-      mine.query_sum = fmaf(shared.query_weights[i], value, mine.query_sum);
+      const float entry = shared.values[i][column];
+      mine.key_sum = fmaf(shared.key_weights[i], entry, mine.key_sum);
+      mine.query_sum = fmaf(shared.query_weights[i], entry, mine.query_sum);
     }
     shared.parts[quarter][column] = mine;
     __syncthreads();
+    float* out = call.out + gate_at * shape.value_dim + column;
     if (quarter == 0 && in_value) {
       const RowSums* p[kQuarters];
 #pragma unroll
@@ -160,19 +331,37 @@ __global__ void __launch_bounds__(kThreads, 2)
                             join(p[0]->read_query, p[1]->read_query, p[2]->read_query, p[3]->read_query),
                             join(p[0]->key_sum, p[1]->key_sum, p[2]->key_sum, p[3]->key_sum),
                             join(p[0]->query_sum, p[1]->query_sum, p[2]->query_sum, p[3]->query_sum)};
-      const float value =
-          pseudo_value(sums, v, call.beta[row * shape.value_heads + head], shared.state_decay);
-      entry_values[std::size_t{t} * shape.value_dim] = value;
-      shared.values[t][column] = value;
-      shared.outputs[column] = row_output(sums, shared.state_decay, shared.query_weights[t], value);
+      const float pseudo = pseudo_value(sums, shared.value[column], shared.beta, shared.state_decay);
+      call.entry_values[(std::size_t{head} * kChunk + t) * shape.value_dim + column] = pseudo;
+      shared.values[t][column] = pseudo;
+      const float result = row_output(sums, shared.state_decay, shared.query_weights[t], pseudo);
+      if (kMixed)
+        shared.outputs[column] = result;
+      else
+        *out = result;
     }
     __syncthreads();
-    const std::size_t at = (std::size_t{row} * shape.value_heads + head) * shape.value_dim;
-    if (call.z == nullptr) {
-      if (quarter == 0 && in_value) call.out[at + column] = shared.outputs[column];
-    } else if (threadIdx.x < 32) {
-      gated_norm_row(call.out + at, shared.outputs, call.z + at, shape.gain, shape.value_dim, shape.eps);
+    if (kMixed && quarter == 0) {
+      // By each warp of these alike, to the bits of gated_rms_norm_cuda().
+      float squares = 0;
+      for (unsigned i = column % 32; i < shape.value_dim; i += 32)
+        squares = fmaf(shared.outputs[i], shared.outputs[i], squares);
+      const float scale = 1.0F / sqrtf(warp_sum(squares) / float(shape.value_dim) + shape.eps);
+      if (in_value) *out = shared.outputs[column] * scale * shared.gain[column] * silu[column];
     }
+  }
+  if constexpr (kMixed) {
+    // Heads that share a key share its history: the last block to have read it goes on with it.
+    if (threadIdx.x == kThreads - 1) {
+      shared.last = group == 1 || arrived == group;
+      if (arrived == group) arrivals[blockIdx.y * shape.key_heads + key_head] = 0;
+      __threadfence();
+    }
+    __syncthreads();
+    if (!has_channel || (quarter < 2 && !shared.last)) return;
+    for (unsigned i = 0; i < mix.kept; ++i)
+      mix.next_history[i * channels + channel] =
+          mix.kept == kTaps - 1 ? conv.past[i] : mix.x[std::size_t{i} * channels + channel];
   }
 }
 
@@ -180,8 +369,16 @@ __global__ void __launch_bounds__(kThreads, 2)
 
 void delta_step_cuda(CudaQueue& queue, const DeltaNetRowsCuda* calls, std::size_t count,
                      const DeltaShapeCuda& shape) {
-  queue.launch(delta_step_kernel, {shape.value_heads, blocks_for(count, 1)}, {kThreads, sizeof(Shared)},
-               calls, shape);
+  queue.launch(delta_step_kernel<false>, {shape.value_heads, blocks_for(count, 1)},
+               {kThreads, sizeof(Shared)}, calls, shape, DeltaMixWeightsCuda{}, queue.arrivals());
+}
+
+void delta_mix_cuda(CudaQueue& queue, const DeltaMixCuda* calls, std::size_t count,
+                    const DeltaShapeCuda& shape, const DeltaMixWeightsCuda& weights) {
+  const std::size_t most = kArrivalCounters / shape.key_heads;
+  for (std::size_t first = 0; first < count; first += most)
+    queue.launch(delta_step_kernel<true>, {shape.value_heads, blocks_for(std::min(most, count - first), 1)},
+                 {kThreads, sizeof(Shared)}, calls + first, shape, weights, queue.arrivals());
 }
 
 }  // namespace lanner::kernels

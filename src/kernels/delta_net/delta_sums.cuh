@@ -43,14 +43,4 @@ __device__ inline float row_output(const RowSums& sums, float decay, float own, 
   return fmaf(own, value, fmaf(decay, sums.read_query, sums.query_sum));
 }
 
-/// norm(o) * gain * silu(z) of one head by one warp.
-__device__ inline void gated_norm_row(float* out, const float* o, const float* z, const float* gain,
-                                      unsigned dim, float eps) {
-  const unsigned lane = threadIdx.x % 32;
-  float sum = 0;
-  for (unsigned i = lane; i < dim; i += 32) sum = fmaf(o[i], o[i], sum);
-  const float scale = 1.0F / sqrtf(warp_sum(sum) / float(dim) + eps);
-  for (unsigned i = lane; i < dim; i += 32) out[i] = o[i] * scale * gain[i] * (z[i] / (1.0F + expf(-z[i])));
-}
-
 }  // namespace lanner::kernels
