@@ -106,12 +106,23 @@ class ExpertRows {
   }
 
   void run_joined() const {
-    const kernels::SplitRows x = room(rows(), hidden(), false);
-    choose_and_split(x);
+    // Few rows choose where their experts are used.
+    const bool choosing = routing_ != nullptr && rows() <= kernels::kChoosingRows &&
+                          routing_->choice.n_experts <= kernels::kMostChoosable;
+    const kernels::ExpertLogitsCuda choice = choosing ? routing_->choice : kernels::ExpertLogitsCuda{};
+    kernels::SplitRows x = {};
+    if (!choosing) {
+      x = room(rows(), hidden(), false);
+      choose_and_split(x);
+    }
     const Tensor gated = floats_of(pairs(), width());
-    const kernels::ExpertRowsCuda chosen = {
-        .chosen = call_.experts.data(), .per_row = per_row(), .most = static_cast<std::uint32_t>(pairs())};
-    kernels::expert_product_cuda(device_, product(call_.gate, call_.up, x, chosen, floats(gated)), false);
+    const kernels::ExpertRowsCuda chosen = {.chosen = call_.experts.data(),
+                                            .per_row = per_row(),
+                                            .most = static_cast<std::uint32_t>(pairs()),
+                                            .choice = choice};
+    TiledProductCudaArgs args = product(call_.gate, call_.up, x, chosen, floats(gated));
+    args.input = split_of(x, in_).from;
+    kernels::expert_product_cuda(device_, args, false);
     kernels::join_experts_cuda(device_, {.out = floats(call_.out),
                                          .residual = floats(residual_),
                                          .gated = floats(gated),
@@ -119,6 +130,7 @@ class ExpertRows {
                                          .shape = call_.down.front().tiled()->view(),
                                          .experts = call_.experts.data(),
                                          .weights = call_.weights.data(),
+                                         .choice = choice,
                                          .rows = static_cast<std::uint32_t>(rows()),
                                          .per_row = per_row()});
   }
@@ -223,6 +235,15 @@ class ExpertRows {
   const kernels::RouteCudaArgs* routing_;
 };
 
+kernels::ExpertLogitsCuda choice_of(const Tensor& logits, const Tensor& expert_scale,
+                                    const Tensor& shared_gate, std::size_t k) {
+  return {.logits = floats(logits),
+          .expert_scale = floats(expert_scale),
+          .shared_gate = floats(shared_gate),
+          .n_experts = static_cast<std::uint32_t>(logits.columns()),
+          .k = static_cast<std::uint32_t>(k)};
+}
+
 void check_experts(const ExpertsCall& call) {
   check_shape(call.out.shape == call.x.shape && call.down.front().rows() == call.x.columns() &&
                   call.gate.size() <= kMostExperts,
@@ -238,11 +259,8 @@ void route(Stream& stream, const RouteCall& call) {
               "route", logits);
   kernels::route_cuda(stream.cuda(), {.experts = call.experts.data(),
                                       .weights = call.weights.data(),
-                                      .logits = floats(logits),
-                                      .expert_scale = floats(call.expert_scale),
-                                      .rows = logits.rows(),
-                                      .n_experts = logits.columns(),
-                                      .k = call.k});
+                                      .choice = choice_of(logits, call.expert_scale, {}, call.k),
+                                      .rows = logits.rows()});
 }
 
 void experts(Stream& stream, Arena& arena, const ExpertsCall& call) {
@@ -254,18 +272,14 @@ void experts(Stream& stream, Arena& arena, const ExpertsCall& call) {
 void routed_experts(Stream& stream, Arena& arena, const RoutedExpertsCall& call) {
   const ArenaScope scope(arena);
   const Tensor& logits = call.logits;
-  kernels::RouteCudaArgs routing = {.logits = floats(logits),
-                                    .expert_scale = floats(call.expert_scale),
-                                    .shared_gate = floats(call.shared_gate),
-                                    .rows = logits.rows(),
-                                    .n_experts = logits.columns(),
-                                    .k = call.k};
+  kernels::RouteCudaArgs routing = {.choice = choice_of(logits, call.expert_scale, call.shared_gate, call.k),
+                                    .rows = logits.rows()};
   check_shape(call.k < kernels::kMostChosen &&
-                  call.gate.size() == logits.columns() + (routing.per_row() - call.k) &&
+                  call.gate.size() == logits.columns() + (routing.choice.per_row() - call.k) &&
                   logits.rows() == call.in.x.rows(),
               "routed experts", logits);
   check_shape(!call.in.sum, "routed experts: a sum as input", call.in.x);
-  const std::size_t pairs = routing.rows * routing.per_row();
+  const std::size_t pairs = routing.rows * routing.choice.per_row();
   routing.experts = allocate<std::int32_t>(arena, pairs);
   routing.weights = allocate<float>(arena, pairs);
   const ExpertsCall chosen = {.out = call.out,

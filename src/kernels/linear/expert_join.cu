@@ -5,6 +5,7 @@
 #include "kernels/linear/row_input.cuh"
 #include "kernels/linear/tile_kernels.h"
 #include "kernels/linear/tile_product.cuh"
+#include "kernels/moe/choose_experts.cuh"
 
 namespace lanner::kernels {
 namespace {
@@ -108,6 +109,8 @@ __global__ void __launch_bounds__(32 * kMostWarps)
   let_next_start();
   extern __shared__ uint4 join_shared[];
   __shared__ float results[kMostChosen][16];
+  __shared__ unsigned experts[kMostChosen];
+  __shared__ float weights[kMostChosen];
   const unsigned lane = threadIdx.x % 32;
   const unsigned warp = threadIdx.x / 32;
   const unsigned warps = blockDim.x / 32;
@@ -119,11 +122,21 @@ __global__ void __launch_bounds__(32 * kMostWarps)
   auto* memory = reinterpret_cast<std::uint8_t*>(join_shared) + warps * Slots::kBytes +
                  warp * WarpRow::bytes(units, args.shape.parts());
   const WarpRow row(memory, units, !kHalf);
+  // The kernel ahead began when the routing or the logits were there, and this one after it.
+  if (args.choice.logits != nullptr) {
+    if (warp == 0)
+      choose_experts(args.choice, blockIdx.y, [&](unsigned slot, unsigned expert, float weight) {
+        experts[slot] = expert;
+        weights[slot] = weight;
+      });
+  } else if (threadIdx.x < args.per_row) {
+    experts[threadIdx.x] = unsigned(__ldcg(args.experts + first + threadIdx.x));
+    weights[threadIdx.x] = __ldcg(args.weights + first + threadIdx.x);
+  }
+  __syncthreads();
   bool waited = false;
   for (unsigned slot = warp; slot < args.per_row; slot += warps) {
-    // The kernel ahead began when the routing was there, and this one after it.
-    const auto expert = unsigned(__ldcg(args.experts + first + slot));
-    const TiledWeight w = args.down[expert];
+    const TiledWeight w = args.down[experts[slot]];
     const ChunkSource<kCode, kGroup, kHalf> from(w, blockIdx.x, 0);
     const auto ask = [&](unsigned c) {
       if (c < w.chunks) slots.ask(from, c % kAhead, c);
@@ -152,7 +165,7 @@ __global__ void __launch_bounds__(32 * kMostWarps)
   if (threadIdx.x >= 16 || n >= args.shape.rows) return;
   float sum = 0;
   for (unsigned slot = 0; slot < args.per_row; ++slot)
-    sum = fmaf(args.weights[first + slot], results[slot][threadIdx.x], sum);
+    sum = fmaf(weights[slot], results[slot][threadIdx.x], sum);
   const std::size_t at = std::size_t{blockIdx.y} * args.shape.rows + n;
   args.out[at] = args.residual == nullptr ? sum : args.residual[at] + sum;
 }

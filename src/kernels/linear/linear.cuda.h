@@ -122,6 +122,22 @@ inline constexpr std::uint32_t kExpertTileRows = 8;
 inline constexpr std::uint32_t kLargeExpertTileRows = 128;
 inline constexpr std::uint32_t kWarpgroupTileRows = 64;
 
+/// What rows choose their experts by.
+struct ExpertLogitsCuda {
+  const float* logits = nullptr;        ///< [rows, n_experts]; nullptr: they were chosen before
+  const float* expert_scale = nullptr;  ///< [n_experts], of the weights of the chosen; nullptr: none
+  /// [rows], or nullptr: a row's last expert, n_experts, has the weight sigmoid(gate).
+  const float* shared_gate = nullptr;
+  std::uint32_t n_experts = 0;
+  std::uint32_t k = 0;  ///< besides a shared one; at most 32
+
+  constexpr std::uint32_t per_row() const { return k + (shared_gate != nullptr ? 1 : 0); }
+};
+
+/// Rows that choose by themselves, and most experts for that.
+inline constexpr std::size_t kChoosingRows = 2;
+inline constexpr std::size_t kMostChoosable = 256;
+
 /// Rows that go through one of several weights: those of the tiles, or row p through weight chosen[p]. All in
 /// device memory.
 struct ExpertRowsCuda {
@@ -132,7 +148,8 @@ struct ExpertRowsCuda {
   const std::int32_t* chosen = nullptr;   ///< without tiles
   const std::uint32_t* source = nullptr;  ///< the split row of each row; nullptr: row / per_row
   std::uint32_t per_row = 1;
-  std::uint32_t most = 0;  ///< tiles, or rows without them, at most; 0: no experts
+  std::uint32_t most = 0;        ///< tiles, or rows without them, at most; 0: no experts
+  ExpertLogitsCuda choice = {};  ///< with logits in place of `chosen`: few rows, formed of `input`
 
 #ifdef __CUDACC__
   __device__ unsigned used_tiles() const { return tiles == nullptr ? most : *used; }
@@ -161,7 +178,7 @@ struct TiledProductCudaArgs {
   const float* up = nullptr;  ///< [rows, w_0.rows]: of a gate, in place of w_1; where takes_up() says so
   std::uint32_t rows = 0;
   SplitRows x = {};
-  RowInputCuda input = {};      ///< in place of x where forms_rows()
+  RowInputCuda input = {};      ///< in place of x where forms_rows(), or of rows that choose their experts
   ExpertRowsCuda experts = {};  ///< experts.most > 0: w[0] (and w[1]) of any expert give the shape only
 };
 void tiled_product_cuda(CudaQueue& queue, const TiledProductCudaArgs& args);
@@ -175,7 +192,7 @@ bool takes_turned_rows(const CudaQueue& queue, const TiledProductCudaArgs& args)
 /// A row's experts, one after the other, and their weighted sum:
 /// out[t] = residual[t] + sum_j weights[t, j] * down_e x[t * per_row + j], e = experts[t, j], j ascending; to
 /// the bits of products and combine_experts_cuda(). For few rows, right after the product that filled x: the
-/// kernel ahead must have waited for the one that chose the experts.
+/// kernel ahead must have waited for the one that chose the experts or wrote their logits.
 struct JoinExpertsCudaArgs {
   float* out = nullptr;
   const float* residual = nullptr;  ///< nullptr: none
@@ -184,6 +201,7 @@ struct JoinExpertsCudaArgs {
   TiledWeight shape = {};  ///< of any of them
   const std::int32_t* experts = nullptr;
   const float* weights = nullptr;
+  ExpertLogitsCuda choice = {};  ///< with logits in place of experts and weights
   std::uint32_t rows = 0;
   std::uint32_t per_row = 0;  ///< at most kMostChosen
 };

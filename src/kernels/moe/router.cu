@@ -3,98 +3,19 @@
 
 #include "kernels/cuda/device.cuh"
 #include "kernels/linear/split_row.cuh"
+#include "kernels/moe/choose_experts.cuh"
 #include "kernels/moe/router.cuda.h"
 
 namespace lanner::kernels {
 namespace {
 
-constexpr unsigned kHeld = 8;  // logits of a lane that stay in registers: 256 experts
-
-/// The largest logits of a row, one after the other; ties go to the lower id. A warp's.
-class Ranking {
- public:
-  __device__ Ranking(const float* logits, unsigned count) : logits_(logits), count_(count) {
-#pragma unroll
-    for (unsigned j = 0; j < kHeld; ++j) {
-      const unsigned id = threadIdx.x % 32 + j * 32;
-      held_[j] = id < count ? logits[id] : -INFINITY;
-    }
-  }
-
-  /// Id of the next.
-  __device__ int next() {
-    float best = -INFINITY;
-    int best_id = kNone;
-    const auto consider = [&](unsigned id, float value) {
-      const bool later = value < last_ || (value == last_ && int(id) > last_id_);
-      if (id < count_ && later && (value > best || best_id == kNone)) {
-        best = value;
-        best_id = int(id);
-      }
-    };
-#pragma unroll
-    for (unsigned j = 0; j < kHeld; ++j) consider(threadIdx.x % 32 + j * 32, held_[j]);
-    for (unsigned id = threadIdx.x % 32 + kHeld * 32; id < count_; id += 32) consider(id, logits_[id]);
-#pragma unroll
-    for (int offset = 16; offset > 0; offset /= 2) {
-      const float other = __shfl_xor_sync(0xffffffffU, best, offset);
-      const int other_id = __shfl_xor_sync(0xffffffffU, best_id, offset);
-      if (other_id != kNone && (best_id == kNone || other > best || (other == best && other_id < best_id))) {
-        best = other;
-        best_id = other_id;
-      }
-    }
-    last_ = best;
-    last_id_ = best_id;
-    return best_id;
-  }
-
- private:
-  static constexpr int kNone = 0x7fffffff;
-  const float* logits_;
-  unsigned count_;
-  float held_[kHeld];
-  float last_ = INFINITY;
-  int last_id_ = -1;
-};
-
-/// A row's experts and their weights, by a warp; lane i keeps the i-th.
+/// A row's experts and their weights, by a warp.
 __device__ void route_row(const RouteCudaArgs& args, unsigned row) {
-  const unsigned lane = threadIdx.x;
-  const float* logits = args.logits + row * args.n_experts;
-  Ranking ranking(logits, unsigned(args.n_experts));
-  const auto k = unsigned(args.k);
-  int mine = 0x7fffffff;
-  for (unsigned slot = 0; slot < k; ++slot) {
-    const int id = min(ranking.next(), int(args.n_experts) - 1);  // none is left of a row of NaN
-    if (lane == slot) mine = id;
-  }
-  const bool chosen = lane < k;
-  const double logit = chosen ? double(logits[mine]) : 0.0;
-  const double largest = __shfl_sync(0xffffffffU, logit, 0);
-  const double power = chosen ? exp(logit - largest) : 0.0;
-  // In ascending order of ids, as are the outputs.
-  unsigned place = 0;
-  for (unsigned i = 0; i < k; ++i) {
-    const int other = __shfl_sync(0xffffffffU, mine, i);
-    place += other < mine || (other == mine && i < lane) ? 1U : 0U;
-  }
-  double sum = 0;
-  for (unsigned i = 0; i < k; ++i) {
-    const unsigned holder = __ffs(__ballot_sync(0xffffffffU, chosen && place == i)) - 1;
-    sum += __shfl_sync(0xffffffffU, power, holder);
-  }
-  const std::size_t first = row * args.per_row();
-  if (chosen) {
-    float weight = float(power / sum);
-    if (args.expert_scale != nullptr) weight *= args.expert_scale[mine];
-    args.experts[first + place] = mine;
-    args.weights[first + place] = weight;
-  }
-  if (args.shared_gate != nullptr && lane == 0) {
-    args.experts[first + k] = int(args.n_experts);
-    args.weights[first + k] = 1.0F / (1.0F + expf(-args.shared_gate[row]));
-  }
+  const std::size_t first = std::size_t{row} * args.choice.per_row();
+  choose_experts(args.choice, row, [&](unsigned slot, unsigned expert, float weight) {
+    args.experts[first + slot] = int(expert);
+    args.weights[first + slot] = weight;
+  });
 }
 
 __global__ void route_kernel(RouteCudaArgs args) {

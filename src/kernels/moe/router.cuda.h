@@ -10,18 +10,12 @@
 namespace lanner::kernels {
 
 /// The contract of router.h on device memory, then weights times expert_scale of the chosen when that is
-/// given. With shared_gate [rows] every row has one more expert, n_experts, of weight sigmoid(gate).
+/// given, and a shared expert behind them.
 struct RouteCudaArgs {
-  std::int32_t* experts = nullptr;
-  float* weights = nullptr;
-  const float* logits = nullptr;
-  const float* expert_scale = nullptr;
-  const float* shared_gate = nullptr;
+  std::int32_t* experts = nullptr;  ///< [rows, choice.per_row()]
+  float* weights = nullptr;         ///< likewise
+  ExpertLogitsCuda choice;
   std::size_t rows = 0;
-  std::size_t n_experts = 0;
-  std::size_t k = 0;  ///< at most 32
-
-  constexpr std::size_t per_row() const { return k + (shared_gate != nullptr ? 1 : 0); }
 };
 void route_cuda(CudaQueue& queue, const RouteCudaArgs& args);
 /// Both at once, of as many rows.
