@@ -425,7 +425,8 @@ TEST_CASE("cuda: a delta net's rows in one go have the bits of convolution, norm
       const auto a_log = pair.twin({heads}, 2);
       const auto dt = pair.twin({heads}, 3);
       const auto gain = pair.twin({value_dim}, 4);
-      // Two sequences, some rows of each at a time.
+      // Some rows of each sequence at a time; of small heads more sequences than fit the card at once.
+      const std::uint64_t count = key_dim == 24 ? 150 : 2;
       const auto run = [&](bool in_one) {
         struct Sequence {
           Tensor history, state, keys, values, decay;
@@ -437,18 +438,18 @@ TEST_CASE("cuda: a delta net's rows in one go have the bits of convolution, norm
           const auto values = pair.result(x);
           results.insert(results.end(), values.begin(), values.end());
         };
-        for (std::uint64_t i = 0; i < 2; ++i)
+        for (std::uint64_t i = 0; i < count; ++i)
           sequences.push_back(
-              {pair.twin({3, channels}, 10 + i).cuda, pair.twin({heads, key_dim, value_dim}, 20 + i).cuda,
-               pair.twin({kKeyHeads, 64, key_dim}, 30 + i).cuda,
-               pair.twin({heads, 64, value_dim}, 40 + i).cuda, pair.twin({heads, 64}, 50 + i).cuda});
+              {pair.twin({3, channels}, 1000 + i).cuda, pair.twin({heads, key_dim, value_dim}, 2000 + i).cuda,
+               pair.twin({kKeyHeads, 64, key_dim}, 3000 + i).cuda,
+               pair.twin({heads, 64, value_dim}, 4000 + i).cuda, pair.twin({heads, 64}, 5000 + i).cuda});
         std::size_t first = 0;
         for (std::int64_t rows : {1, 2, 3, 8, 1, 8, 8, 1, 1}) {
           std::vector<device::DeltaMixCall> mixes;
           std::vector<Tensor> outs;
-          for (std::uint64_t i = 0; i < 2; ++i) {
+          for (std::uint64_t i = 0; i < count; ++i) {
             const Sequence& s = sequences[i];
-            const std::uint64_t seed = 100 * (first + 1) + i;
+            const std::uint64_t seed = 10000 * (first + 1) + 10 * i;
             const Tensor x = pair.twin({rows, channels}, seed).cuda;
             outs.push_back(pair.empty({rows, heads * value_dim}).cuda);
             mixes.push_back({.rows = {.out = outs.back(),

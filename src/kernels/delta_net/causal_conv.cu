@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cuda/device.cuh"
 #include "kernels/delta_net/delta_inputs.cuh"
-#include "kernels/delta_net/delta_net.cuda.h"
 
 namespace lanner::kernels {
 namespace {

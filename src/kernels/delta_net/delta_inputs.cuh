@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cuda/device.cuh"
+#include "kernels/delta_net/delta_net.cuda.h"
 
 namespace lanner::kernels {
 
@@ -32,6 +33,17 @@ struct ConvChannel {
     for (unsigned i = 0; i + 2 < kTaps; ++i) past[i] = past[i + 1];
     past[kTaps - 2] = x;
     return sum / (1.0F + expf(-sum));
+  }
+
+  /// Where the next rows go on, once all of the call's were taken.
+  __device__ void keep(const DeltaMixCuda& call, std::size_t channels, std::size_t channel) const {
+    float* to = call.next_history + channel;
+    if (call.kept != kTaps - 1) {
+      for (unsigned i = 0; i < call.kept; ++i) to[i * channels] = call.x[i * channels + channel];
+      return;
+    }
+#pragma unroll
+    for (unsigned i = 0; i + 1 < kTaps; ++i) to[i * channels] = past[i];
   }
 };
 

@@ -80,7 +80,7 @@ void causal_conv_cuda(CudaQueue& queue, const CausalConvCuda* calls, std::size_t
 /// A few rows of one sequence from their projections through convolution, history, norms of queries and keys,
 /// gates, delta rule and gated norm.
 struct DeltaMixCuda {
-  DeltaNetRowsCuda rows;           ///< with z; qkv is not read, beta and log_decay are b and a before
+  DeltaNetRowsCuda rows;           ///< with z; beta and log_decay are b and a before
   const float* x = nullptr;        ///< [rows, q | k | v]
   const float* history = nullptr;  ///< [3, channels]
   float* next_history = nullptr;   ///< HistoryPush: its last `kept` rows, 3 or as many as `rows`
@@ -100,5 +100,8 @@ struct DeltaMixWeightsCuda {
 /// delta_net_gates_cuda(), delta_step_cuda() and gated_rms_norm_cuda() one after the other.
 void delta_mix_cuda(CudaQueue& queue, const DeltaMixCuda* calls, std::size_t count,
                     const DeltaShapeCuda& shape, const DeltaMixWeightsCuda& weights);
+/// Its part ahead of the delta rule, for many sequences.
+void delta_inputs_cuda(CudaQueue& queue, const DeltaMixCuda* calls, std::size_t count,
+                       const DeltaShapeCuda& shape, const DeltaMixWeightsCuda& weights);
 
 }  // namespace lanner::kernels
