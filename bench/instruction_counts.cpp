@@ -43,7 +43,7 @@ std::function<void()> int8_linear(const WeightSpec& spec, std::size_t rows) {
   memory->sums.resize(rows * kColumns / group);
   memory->offsets.resize(rows * kColumns / group);
   memory->out.resize(rows * kOutputs);
-  const auto kernels = int8_kernels_avx2(spec);
+  const auto kernels = int8_kernels_avx2(spec, WeightStreams::kOne);
   kernels.quantize_rows(
       {memory->codes.data(), memory->scales.data(), memory->sums.data(), memory->offsets.data()},
       ramp(rows * kColumns).data(), rows, kColumns, group);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "core/cpu_features.h"
 #include "kernels/linear/linear.h"
 #include "kernels/linear/weight_element.h"
 #include "kernels/linear_cases.h"
@@ -75,10 +76,15 @@ std::vector<float> multiply(const Case& weights, const Int8Kernels& kernels, std
   return out;
 }
 
-/// The versions this machine runs, the reference first.
+/// The versions this machine runs, the reference first; AVX2's with each way to read weights.
 std::vector<Int8Kernels> versions(const WeightSpec& spec) {
   std::vector<Int8Kernels> all;
   for (Isa isa : supported_isas()) all.push_back(find_int8_kernels(spec, isa));
+#if defined(__x86_64__)
+  if (cpu_supports(Isa::kAvx2))
+    for (WeightStreams streams : {WeightStreams::kOne, WeightStreams::kFour})
+      all.push_back(int8_kernels_avx2(spec, streams));
+#endif
   return all;
 }
 
@@ -106,7 +112,7 @@ TEST_CASE("int8 products: every version gives the reference's bits, for any rows
   constexpr std::size_t kRows = 19;
   const auto x = random_normal(kRows * kColumns, 4);
   for_each_format([&](const WeightSpec& spec) {
-    const Case weights(spec, 45, kColumns);
+    const Case weights(spec, 173, kColumns);
     const auto all = versions(spec);
     const auto want = multiply(weights, all.front(), x);
     for (const Int8Kernels& version : all) {

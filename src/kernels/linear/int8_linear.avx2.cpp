@@ -92,6 +92,15 @@ class Tiles {
     for (std::size_t tile = tile_begin; tile < tile_end; ++tile) all_rows(call, rows, tile);
   }
 
+  /// The same with four tiles side by side for a single row.
+  static void side_by_side(const PackedView& w, const QuantizedRows& x, float* out, std::size_t out_stride,
+                           std::size_t rows, std::size_t tile_begin, std::size_t tile_end) {
+    const std::size_t apart = rows == 1 ? (tile_end - tile_begin) / kSideBySide : 0;
+    for (std::size_t i = 0; i < apart; ++i)
+      block<1, kSideBySide>({w, x, out, out_stride}, 0, tile_begin + i, apart);
+    linear(w, x, out, out_stride, rows, tile_begin + kSideBySide * apart, tile_end);
+  }
+
  private:
   struct Call {
     const PackedView& w;
@@ -127,66 +136,76 @@ class Tiles {
     }
   }
 
-  template <int kRows>
-  static void block(const Call& call, std::size_t row, std::size_t tile) {
+  /// kRows rows by kTiles tiles that are `apart` tiles from each other.
+  template <int kRows, int kTiles = 1>
+  static void block(const Call& call, std::size_t row, std::size_t tile, std::size_t apart = 0) {
+    constexpr int kVectors = kTiles * kHalves;
     const PackedView& w = call.w;
     const std::size_t group = static_cast<std::size_t>(w.spec.group);
     const std::size_t group_bytes = w.group_bytes();
+    const std::size_t apart_bytes = apart * w.tile_bytes();
     const std::byte* tables = w.data + tile * w.tile_bytes();
     const std::byte* units = tables + w.codes_offset();
     const std::byte* ahead = tables + kAheadBytes;
     const std::int8_t* codes = call.x.codes + row * call.x.columns;
-    __m256 acc[kRows][kHalves];
+    __m256 acc[kRows][kVectors];
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
-      for (int h = 0; h < kHalves; ++h) acc[r][h] = _mm256_setzero_ps();
+      for (int v = 0; v < kVectors; ++v) acc[r][v] = _mm256_setzero_ps();
     for (std::size_t g = 0; g < call.x.groups; ++g) {
-      __m256i sums[kRows][kHalves];
+      __m256i sums[kRows][kVectors];
       const std::size_t first = row * call.x.groups + g;
-      if (row == 0) ahead = prefetch(ahead, group_bytes);
+      if (kTiles == 1 && row == 0) ahead = prefetch(ahead, group_bytes);
       const std::byte* unit = Codes::kIsFp4 ? units : tables + 2 * Codes::kTableBytes;
-      if constexpr (Codes::kIsFp4) begin_with_offsets<kRows>(sums, call.x.offsets + first, call.x.groups);
-      add_chains<kRows, 0, !Codes::kIsFp4>(sums, unit, codes, call.x.columns);
+      if constexpr (Codes::kIsFp4)
+        begin_with_offsets<kRows, kVectors>(sums, call.x.offsets + first, call.x.groups);
+      add_chains<kRows, kVectors, 0, !Codes::kIsFp4>(sums, unit, apart_bytes, codes, call.x.columns);
       for (std::size_t k = Codes::kUnitColumns; k < group; k += Codes::kUnitColumns) {
         unit += kUnitBytes;
-        add_chains<kRows, 0, false>(sums, unit, codes + k, call.x.columns);
+        add_chains<kRows, kVectors, 0, false>(sums, unit, apart_bytes, codes + k, call.x.columns);
       }
-      add_group<kRows>(acc, sums, tables, call.x, first);
+      add_group<kRows, kVectors>(acc, sums, tables, apart_bytes, call.x, first);
       tables += Codes::kIsFp4 ? Codes::kTableBytes : group_bytes;
       if constexpr (Codes::kIsFp4) units += w.group_code_bytes();
       codes += group;
     }
-    for (int h = 0; h < kHalves; ++h)
+    for (int v = 0; v < kVectors; ++v)
       for (int r = 0; r < kRows; ++r)
         store(call, row + static_cast<std::size_t>(r),
-              kPackedTileRows * tile + 8 * static_cast<std::size_t>(h), acc[r][h]);
+              kPackedTileRows * tile + offset(v, kPackedTileRows * apart, kPackedTileRows / kHalves),
+              acc[r][v]);
   }
 
-  template <int kRows>
-  [[gnu::always_inline]] static inline void begin_with_offsets(__m256i (&sums)[kRows][kHalves],
+  /// Where vector v's half tile begins: `tile` from tile to tile, `half` from half to half.
+  static constexpr std::size_t offset(int v, std::size_t tile, std::size_t half) {
+    return static_cast<std::size_t>(v / kHalves) * tile + static_cast<std::size_t>(v % kHalves) * half;
+  }
+
+  template <int kRows, int kVectors>
+  [[gnu::always_inline]] static inline void begin_with_offsets(__m256i (&sums)[kRows][kVectors],
                                                                const std::int32_t* offsets,
                                                                std::size_t stride) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
-      for (int h = 0; h < kHalves; ++h)
-        sums[r][h] = _mm256_set1_epi32(offsets[static_cast<std::size_t>(r) * stride]);
+      for (int v = 0; v < kVectors; ++v)
+        sums[r][v] = _mm256_set1_epi32(offsets[static_cast<std::size_t>(r) * stride]);
   }
 
   /// The float part of one group; `first` is the group's place in the tables of the first row.
-  template <int kRows>
-  [[gnu::always_inline]] static inline void add_group(__m256 (&acc)[kRows][kHalves],
-                                                      const __m256i (&sums)[kRows][kHalves],
-                                                      const std::byte* tables, const QuantizedRows& x,
-                                                      std::size_t first) {
-    __m256 scales[kHalves];
-    __m256 biases[kHalves];
+  template <int kRows, int kVectors>
+  [[gnu::always_inline]] static inline void add_group(__m256 (&acc)[kRows][kVectors],
+                                                      const __m256i (&sums)[kRows][kVectors],
+                                                      const std::byte* tables, std::size_t apart_bytes,
+                                                      const QuantizedRows& x, std::size_t first) {
+    __m256 scales[kVectors];
+    __m256 biases[kVectors];
 #pragma GCC unroll 8
-    for (int h = 0; h < kHalves; ++h) {
-      const std::byte* half = tables + static_cast<std::size_t>(h) * (Codes::kTableBytes / kHalves);
-      scales[h] = scales_of(half);
-      if constexpr (!Codes::kIsFp4) biases[h] = floats<Codes::kDtype>(half + Codes::kTableBytes);
+    for (int v = 0; v < kVectors; ++v) {
+      const std::byte* half = tables + offset(v, apart_bytes, Codes::kTableBytes / kHalves);
+      scales[v] = scales_of(half);
+      if constexpr (!Codes::kIsFp4) biases[v] = floats<Codes::kDtype>(half + Codes::kTableBytes);
     }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
@@ -194,10 +213,10 @@ class Tiles {
       const __m256 row_scale = _mm256_set1_ps(x.scales[i]);
       const __m256 row_sum = _mm256_set1_ps(x.sums[i]);
 #pragma GCC unroll 8
-      for (int h = 0; h < kHalves; ++h) {
-        const __m256 product = _mm256_mul_ps(row_scale, _mm256_cvtepi32_ps(sums[r][h]));
-        acc[r][h] = _mm256_fmadd_ps(product, scales[h], acc[r][h]);
-        if constexpr (!Codes::kIsFp4) acc[r][h] = _mm256_fmadd_ps(row_sum, biases[h], acc[r][h]);
+      for (int v = 0; v < kVectors; ++v) {
+        const __m256 product = _mm256_mul_ps(row_scale, _mm256_cvtepi32_ps(sums[r][v]));
+        acc[r][v] = _mm256_fmadd_ps(product, scales[v], acc[r][v]);
+        if constexpr (!Codes::kIsFp4) acc[r][v] = _mm256_fmadd_ps(row_sum, biases[v], acc[r][v]);
       }
     }
   }
@@ -229,64 +248,72 @@ class Tiles {
 
   /// One chain of 16-bit sums after another until the unit's quads are used up. kBegins: the first one's are
   /// the first of the group.
-  template <int kRows, int kQuad, bool kBegins>
-  [[gnu::always_inline]] static inline void add_chains(__m256i (&sums)[kRows][kHalves], const std::byte* unit,
+  template <int kRows, int kVectors, int kQuad, bool kBegins>
+  [[gnu::always_inline]] static inline void add_chains(__m256i (&sums)[kRows][kVectors],
+                                                       const std::byte* unit, std::size_t apart_bytes,
                                                        const std::int8_t* codes, std::size_t columns) {
     if constexpr (kQuad < static_cast<int>(Codes::kUnitColumns / 4)) {
-      add_chain<kRows, kQuad, 0, kBegins>(sums, unit, codes, columns);
-      if constexpr (Codes::kBits == 8) add_chain<kRows, kQuad, 1, false>(sums, unit, codes, columns);
-      add_chains<kRows, kQuad + kChain, false>(sums, unit, codes, columns);
+      add_chain<kRows, kVectors, kQuad, 0, kBegins>(sums, unit, apart_bytes, codes, columns);
+      if constexpr (Codes::kBits == 8)
+        add_chain<kRows, kVectors, kQuad, 1, false>(sums, unit, apart_bytes, codes, columns);
+      add_chains<kRows, kVectors, kQuad + kChain, false>(sums, unit, apart_bytes, codes, columns);
     }
   }
 
-  template <int kRows, int kQuad, int kPart, bool kBegins>
-  [[gnu::always_inline]] static inline void add_chain(__m256i (&sums)[kRows][kHalves], const std::byte* unit,
-                                                      const std::int8_t* codes, std::size_t columns) {
-    __m256i chain[kRows][kHalves];
-    add_products<kRows, kQuad, kPart, 0>(chain, unit, codes, columns);
+  template <int kRows, int kVectors, int kQuad, int kPart, bool kBegins>
+  [[gnu::always_inline]] static inline void add_chain(__m256i (&sums)[kRows][kVectors], const std::byte* unit,
+                                                      std::size_t apart_bytes, const std::int8_t* codes,
+                                                      std::size_t columns) {
+    __m256i chain[kRows][kVectors];
+    add_products<kRows, kVectors, kQuad, kPart, 0>(chain, unit, apart_bytes, codes, columns);
     // The high nibble counts sixteen times.
     const __m256i weight = _mm256_set1_epi16(kPart == 1 ? 16 : 1);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
-      for (int h = 0; h < kHalves; ++h) {
-        const __m256i wide = _mm256_madd_epi16(chain[r][h], weight);
-        sums[r][h] = kBegins ? wide : _mm256_add_epi32(sums[r][h], wide);
+      for (int v = 0; v < kVectors; ++v) {
+        const __m256i wide = _mm256_madd_epi16(chain[r][v], weight);
+        sums[r][v] = kBegins ? wide : _mm256_add_epi32(sums[r][v], wide);
       }
   }
 
-  template <int kRows, int kQuad, int kPart, int kStep>
-  [[gnu::always_inline]] static inline void add_products(__m256i (&chain)[kRows][kHalves],
-                                                         const std::byte* unit, const std::int8_t* codes,
-                                                         std::size_t columns) {
+  template <int kRows, int kVectors, int kQuad, int kPart, int kStep>
+  [[gnu::always_inline]] static inline void add_products(__m256i (&chain)[kRows][kVectors],
+                                                         const std::byte* unit, std::size_t apart_bytes,
+                                                         const std::int8_t* codes, std::size_t columns) {
     if constexpr (kStep < kChain) {
-      __m256i weights[kHalves];
+      __m256i weights[kVectors];
 #pragma GCC unroll 8
-      for (int h = 0; h < kHalves; ++h) {
-        weights[h] =
-            quad<Codes::kBits, kQuad + kStep, kPart>(unit + static_cast<std::size_t>(h) * kHalfBytes);
-        if constexpr (Codes::kIsFp4) weights[h] = fp4_codes(weights[h]);
+      for (int v = 0; v < kVectors; ++v) {
+        weights[v] = quad<Codes::kBits, kQuad + kStep, kPart>(unit + offset(v, apart_bytes, kHalfBytes));
+        if constexpr (Codes::kIsFp4) weights[v] = fp4_codes(weights[v]);
       }
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         __m256i x = broadcast4(codes + static_cast<std::size_t>(r) * columns + 4 * (kQuad + kStep));
         asm("" : "+x"(x));  // else it is loaded anew for each half
 #pragma GCC unroll 8
-        for (int h = 0; h < kHalves; ++h) {
-          const __m256i products = _mm256_maddubs_epi16(weights[h], x);
-          chain[r][h] = kStep == 0 ? products : _mm256_add_epi16(chain[r][h], products);
+        for (int v = 0; v < kVectors; ++v) {
+          const __m256i products = _mm256_maddubs_epi16(weights[v], x);
+          chain[r][v] = kStep == 0 ? products : _mm256_add_epi16(chain[r][v], products);
           // Else GCC forms all products first, to add them in a tree, and has no registers for them: half
           // the speed.
-          asm("" : "+x"(chain[r][h]));
+          asm("" : "+x"(chain[r][v]));
         }
       }
-      add_products<kRows, kQuad, kPart, kStep + 1>(chain, unit, codes, columns);
+      add_products<kRows, kVectors, kQuad, kPart, kStep + 1>(chain, unit, apart_bytes, codes, columns);
     }
   }
 
   static constexpr int kChain = chain_quads(Codes::kBits == 8 ? 15 : Codes::kLargest);
+  static constexpr int kSideBySide = 4;
   static constexpr std::size_t kAheadBytes = 12 * 1024;
   static constexpr std::size_t kUnitBytes = kPackedTileRows * Codes::kUnitColumns * Codes::kBits / 8;
+};
+
+template <typename Codes>
+struct SideBySide {
+  static constexpr Int8LinearFn* linear = Tiles<Codes>::side_by_side;
 };
 
 inline float largest_lane(__m256 v) {
@@ -345,8 +372,10 @@ void quantize_rows_avx2(const QuantizedTarget& to, const float* x, std::size_t r
   }
 }
 
-Int8Kernels int8_kernels_avx2(const WeightSpec& spec) {
-  return {.linear = int8_linear_of<Tiles>(spec), .quantize_rows = quantize_rows_avx2};
+Int8Kernels int8_kernels_avx2(const WeightSpec& spec, WeightStreams streams) {
+  return {.linear =
+              streams == WeightStreams::kOne ? int8_linear_of<Tiles>(spec) : int8_linear_of<SideBySide>(spec),
+          .quantize_rows = quantize_rows_avx2};
 }
 
 }  // namespace lanner::kernels

@@ -54,9 +54,13 @@ struct Int8Kernels {
   QuantizeRowsFn* quantize_rows = nullptr;
 };
 
+/// How a single row reads a matrix, to the same bits: as one stream that is prefetched, or as four, far from
+/// each other, that the hardware follows by itself.
+enum class WeightStreams { kOne, kFour };
+
 /// Per-ISA halves of find_int8_kernels(); the spec has been checked. The AVX-512 one needs VNNI.
 Int8Kernels int8_kernels_reference(const WeightSpec& spec);
-Int8Kernels int8_kernels_avx2(const WeightSpec& spec);
+Int8Kernels int8_kernels_avx2(const WeightSpec& spec, WeightStreams streams);
 Int8Kernels int8_kernels_avx512(const WeightSpec& spec);
 
 /// The kernels for a packable format on an instruction set; AVX-512 without VNNI takes AVX2's, and sets
