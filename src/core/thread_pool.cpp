@@ -21,7 +21,8 @@ void spin_pause() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) : claims_(static_cast<std::size_t>(std::max(threads, 1)) - 1) {
+ThreadPool::ThreadPool(int threads)
+    : claims_(static_cast<std::size_t>(std::max(threads, 1)) - 1), shares_(claims_.size() + 1) {
   for (int thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { work(thread); });
 }
 
@@ -29,6 +30,22 @@ ThreadPool::~ThreadPool() {
   stopping_.store(true, std::memory_order_relaxed);
   publish();
   for (std::thread& worker : workers_) worker.join();
+}
+
+std::optional<ThreadPool::Pieces::Piece> ThreadPool::Pieces::next() {
+  const std::size_t parts = pool_.shares_.size();
+  const std::size_t units = (count_ + grain_ - 1) / grain_;
+  for (; parts_left_ != 0; --parts_left_) {
+    const std::size_t end = units * (part_ + 1) / parts;
+    std::atomic<std::size_t>& taken = pool_.shares_[part_].next;
+    // Looked at first: a part that is used up is asked once by each thread, not written.
+    if (taken.load(std::memory_order_relaxed) < end) {
+      const std::size_t unit = taken.fetch_add(1, std::memory_order_relaxed);
+      if (unit < end) return Piece{unit * grain_, std::min(count_, (unit + 1) * grain_)};
+    }
+    part_ = part_ + 1 == parts ? 0 : part_ + 1;
+  }
+  return std::nullopt;
 }
 
 std::uint32_t ThreadPool::publish() {

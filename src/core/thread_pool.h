@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -12,8 +13,9 @@ namespace lanner {
 
 /// Persistent workers for splitting one operation. The caller works too, so a pool of 1 has no workers; and
 /// it takes the parts that their workers have not begun, as happens where other programs need the cores.
-/// Ranges are split statically; callers split outputs, never one sum, so results do not depend on the number
-/// of threads. run() must not be called from two threads at once or from inside a task.
+/// Ranges are split statically, so that each thread finds its memory where it was; share() lets who is done
+/// help the others. Callers split outputs, never one sum, so results do not depend on the number of threads.
+/// run() must not be called from two threads at once or from inside a task.
 class ThreadPool {
  public:
   /// threads >= 1, counting the caller.
@@ -33,6 +35,43 @@ class ThreadPool {
          [](void* context, std::size_t begin, std::size_t end, int thread) {
            (*static_cast<Plain*>(context))(begin, end, thread);
          }});
+  }
+
+  /// What a thread has yet to do of a shared range: pieces of its own part, then what others have left.
+  class Pieces {
+   public:
+    struct Piece {
+      std::size_t begin = 0;
+      std::size_t end = 0;
+    };
+    /// The next piece; none when all have been taken.
+    std::optional<Piece> next();
+
+   private:
+    friend ThreadPool;
+    Pieces(ThreadPool& pool, std::size_t count, std::size_t grain, int thread)
+        : pool_(pool), count_(count), grain_(grain), part_(static_cast<std::size_t>(thread)) {}
+
+    ThreadPool& pool_;
+    std::size_t count_;
+    std::size_t grain_;
+    std::size_t part_;
+    std::size_t parts_left_ = pool_.shares_.size();
+  };
+
+  /// Calls body(pieces, thread) once per thread, which takes pieces of `grain` of [0, count) until there are
+  /// none: for ranges so long that cores of unequal speed would wait for each other. body must not throw.
+  template <typename Body>
+  void share(std::size_t count, std::size_t grain, Body&& body) {
+    const std::size_t units = (count + grain - 1) / grain;
+    for (std::size_t part = 0; part < shares_.size(); ++part)
+      shares_[part].next.store(units * part / shares_.size(), std::memory_order_relaxed);
+    split(shares_.size(), 1, [&](std::size_t begin, std::size_t end, int thread) {
+      for (std::size_t part = begin; part < end; ++part) {
+        Pieces pieces(*this, count, grain, static_cast<int>(part));
+        body(pieces, thread);
+      }
+    });
   }
 
   /// Calls body(index, thread) for every index of [0, count), handed out one at a time. For uneven items.
@@ -68,9 +107,15 @@ class ThreadPool {
     std::atomic<std::uint32_t> generation{0};  ///< the last of which the part was claimed
   };
 
+  /// On a line of its own: mostly one thread takes from it.
+  struct alignas(64) Share {
+    std::atomic<std::size_t> next{0};  ///< piece of a part that nobody has taken
+  };
+
   Job job_;  ///< written while no part is claimed and unfinished, published by generation_
   std::atomic<bool> stopping_{false};
   std::vector<Claim> claims_;  ///< of worker i + 1
+  std::vector<Share> shares_;  ///< of thread i
   // On lines of their own: workers watch one while the others are written.
   alignas(64) std::atomic<std::uint32_t> generation_{0};
   alignas(64) std::atomic<std::uint32_t> sleeping_{0};

@@ -28,7 +28,14 @@ void embed(Stream& stream, const Tensor& out, const Matrix& table, std::span<con
 
 namespace {
 
-/// Runs body(input, begin, end, scratch) over parts of [0, units), with the input in the forms that the
+/// Units that a thread takes at a time, in whole blocks: about an eighth of its part; of a single row, which
+/// waits for memory and wants long streams, half of it.
+std::size_t piece_units(std::size_t units, std::size_t rows, std::size_t threads) {
+  const std::size_t pieces = (rows == 1 ? 2 : 8) * threads;
+  return std::max<std::size_t>(1, units / (pieces * kBlockUnits)) * kBlockUnits;
+}
+
+/// Runs body(input, begin, end, scratch) over pieces of [0, units), with the input in the forms that the
 /// products take. scratch holds own_floats, with the float kernels' scratch behind the body's own.
 template <typename Body>
 void run_units(Stream& stream, const ProjectionInput& input, std::size_t units, std::size_t own_floats,
@@ -42,7 +49,11 @@ void run_units(Stream& stream, const ProjectionInput& input, std::size_t units, 
       shared.form(begin, end, stream.scratch(thread, needed.thread_floats));
     });
   }
-  stream.pool().split(units, 1, [&](std::size_t begin, std::size_t end, int thread) {
+  const std::size_t piece =
+      piece_units(units, input.rows(), static_cast<std::size_t>(stream.pool().threads()));
+  stream.pool().share(units, piece, [&](ThreadPool::Pieces& pieces, int thread) {
+    auto part = pieces.next();
+    if (!part) return;
     ProjectionInput mine = shared;
     float* const memory = stream.scratch(thread, needed.thread_floats);
     float* const scratch = memory + (needed.thread_floats - own_floats);
@@ -50,7 +61,7 @@ void run_units(Stream& stream, const ProjectionInput& input, std::size_t units, 
       mine.place(reinterpret_cast<std::byte*>(memory));
       mine.form(0, mine.rows(), scratch);
     }
-    body(mine, begin, end, scratch);
+    for (; part; part = pieces.next()) body(mine, part->begin, part->end, scratch);
   });
 }
 

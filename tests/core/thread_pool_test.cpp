@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 using namespace lanner;
@@ -56,6 +57,31 @@ TEST_CASE("thread pool: parts cover the range once, end at multiples of the grai
         CHECK(parts.size() <= std::size_t(threads));
         CHECK(parts_of(pool, count, grain) == parts);
       }
+  }
+}
+
+TEST_CASE("thread pool: shared pieces cover the range once and are of the grain's length, whoever is slow") {
+  for (int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    for (std::size_t count : {0, 1, 7, 16, 100, 1000})
+      for (std::size_t grain : {1, 3, 16, 64})
+        for (int slow : {-1, 0, threads - 1}) {
+          CAPTURE(threads);
+          CAPTURE(count);
+          CAPTURE(grain);
+          CAPTURE(slow);
+          std::vector<std::atomic<int>> seen(count);
+          std::atomic<std::size_t> wrong{0};
+          pool.share(count, grain, [&](ThreadPool::Pieces& pieces, int thread) {
+            while (const auto piece = pieces.next()) {
+              if (thread == slow) std::this_thread::yield();
+              if (piece->begin % grain != 0 || piece->end != std::min(count, piece->begin + grain)) ++wrong;
+              for (std::size_t i = piece->begin; i < piece->end; ++i) ++seen[i];
+            }
+          });
+          CHECK(wrong == 0);
+          CHECK(std::all_of(seen.begin(), seen.end(), [](const auto& times) { return times == 1; }));
+        }
   }
 }
 
