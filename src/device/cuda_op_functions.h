@@ -8,6 +8,7 @@ namespace lanner::device::cuda {
 
 void embed(Stream&, const Tensor& out, const Matrix& table, std::span<const TokenId> ids, float scale);
 void rms_norm(Stream&, const Tensor& out, const Tensor& x, const Tensor& w, float eps);
+void add_norms(Stream&, const Tensor& out, const NormedPart& x, const NormedPart& y);
 void l2_norm(Stream&, const Tensor& x, std::size_t begin, std::size_t count, std::size_t dim, float scale);
 void gated_rms_norm(Stream&, const Tensor& out, const Tensor& x, const Tensor& z, const Tensor& w, float eps);
 void rope_tables(Stream&, const Tensor& cos, const Tensor& sin, const RopeAngles& angles);

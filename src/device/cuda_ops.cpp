@@ -139,6 +139,7 @@ Ops cuda_ops(int index) {
       .rope_tables = cuda::rope_tables,
       .add = cuda::add,
       .add_norm = cuda::add_norm,
+      .add_norms = cuda::add_norms,
       .scale = cuda::scale,
       .gated_activation = cuda::gated_activation,
       .gate_rows = cuda::gate_rows,

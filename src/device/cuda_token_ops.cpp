@@ -44,6 +44,22 @@ void add_norm(Stream& stream, const Tensor& out, const Tensor& x, const Tensor& 
                                          .factor = factor});
 }
 
+void add_norms(Stream& stream, const Tensor& out, const NormedPart& x, const NormedPart& y) {
+  const auto columns = static_cast<std::int64_t>(out.columns());
+  check_shape(same_shape(out, x.x) && same_shape(out, y.x) && x.gain.element_count() == columns &&
+                  y.gain.element_count() == columns,
+              "add_norms", out);
+  kernels::add_norms_cuda(stream.cuda(), {.out = floats(out),
+                                          .x = floats(x.x),
+                                          .y = floats(y.x),
+                                          .x_gain = floats(x.gain),
+                                          .y_gain = floats(y.gain),
+                                          .rows = out.rows(),
+                                          .dim = out.columns(),
+                                          .x_eps = x.eps,
+                                          .y_eps = y.eps});
+}
+
 void l2_norm(Stream& stream, const Tensor& x, std::size_t begin, std::size_t count, std::size_t dim,
              float scale) {
   check_shape(begin + count <= x.columns() && count % dim == 0, "l2_norm", x);

@@ -171,6 +171,13 @@ struct NormedSum {
   float factor = 1;
 };
 
+/// norm(x) * gain, as a part of a sum.
+struct NormedPart {
+  Tensor x;     ///< [T, K]
+  Tensor gain;  ///< [K]
+  float eps = 0;
+};
+
 /// Rows on their way into products: x [T, K], or its RMS norm.
 struct ProductInput {
   Tensor x;
@@ -290,6 +297,8 @@ struct Ops {
   /// out = (x + norm(y) * gain) * factor; out may be x.
   void (*add_norm)(Stream&, const Tensor& out, const Tensor& x, const Tensor& y, const Tensor& gain,
                    float eps, float factor);
+  /// out = norm(x) * x_gain + norm(y) * y_gain; out may be either. Or nullptr: by two of the above.
+  void (*add_norms)(Stream&, const Tensor& out, const NormedPart& x, const NormedPart& y) = nullptr;
   void (*scale)(Stream&, const Tensor& out, const Tensor& x, float factor);
   void (*gated_activation)(Stream&, const Tensor& out, const Tensor& gate, const Tensor& up, GatedActivation);
   /// out[t] = x[t] * sigmoid(gate[t]); x, out [T, D], gate [T, 1]

@@ -94,6 +94,7 @@ Ops plan_ops(const Ops& ops, PlannedMemory& memory) {
   plan.rope_tables = nothing;
   plan.add = nothing;
   plan.add_norm = nothing;
+  plan.add_norms = nullptr;  // its parts take more
   plan.scale = nothing;
   plan.gated_activation = nothing;
   plan.gate_rows = nothing;

@@ -19,4 +19,8 @@ struct RmsNorm {
 void add_normed(Step& step, const Tensor& out, const Tensor& x, const RmsNorm& norm, const Tensor& y,
                 float factor = 1);
 
+/// out = x_norm(x) + y_norm(y)
+void add_norms(Step& step, const Tensor& out, const RmsNorm& x_norm, const Tensor& x, const RmsNorm& y_norm,
+               const Tensor& y);
+
 }  // namespace lanner::layers

@@ -33,6 +33,11 @@ TEST_CASE("cuda: norms of any length agree with the reference") {
     pair.reference().add_norm(pair.reference_stream(), out.host, x.host, z.host, w.host, 1e-6F, 0.5F);
     pair.cuda().add_norm(pair.stream(), out.cuda, x.cuda, z.cuda, w.cuda, 1e-6F, 0.5F);
     CHECK(pair.error(out) <= kFewRoundings * 4);
+    pair.reference().rms_norm(pair.reference_stream(), out.host, x.host, w.host, 1e-5F);
+    pair.reference().add_norm(pair.reference_stream(), out.host, out.host, z.host, w.host, 1e-6F, 1);
+    pair.cuda().add_norms(pair.stream(), out.cuda, {.x = x.cuda, .gain = w.cuda, .eps = 1e-5F},
+                          {.x = z.cuda, .gain = w.cuda, .eps = 1e-6F});
+    CHECK(pair.error(out) <= kFewRoundings * 4);
   }
   const auto rows = pair.twin({3, 2 * 96 + 50}, 4);
   pair.reference().l2_norm(pair.reference_stream(), rows.host, 48, 96, 48, 0.25F);

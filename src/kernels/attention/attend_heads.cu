@@ -25,9 +25,13 @@ struct Keys {
     for (unsigned unit = 0; unit < kUnits; ++unit) units[unit] = from[unit * 4];
   }
 
-  /// Whether the key of this lane is that of place `place`.
-  __device__ static bool has(unsigned place) {
-    return threadIdx.x / 32 * kKeys + threadIdx.x % 32 / 4 == place;
+  /// `own` is the key of place `place`.
+  __device__ void replace(const std::uint16_t* own, unsigned place) {
+    const unsigned lane = threadIdx.x % 32;
+    if (threadIdx.x / 32 * kKeys + lane / 4 != place) return;
+#pragma unroll
+    for (unsigned unit = 0; unit < kUnits; ++unit)
+      units[unit] = reinterpret_cast<const uint4*>(own)[unit * 4 + lane % 4];
   }
 };
 
@@ -65,16 +69,27 @@ struct Values {
   std::uint32_t words[kBlock / 16][4][kWords];  // keys 2t, 2t + 1, 2t + 8, 2t + 9 of each step
 
   __device__ void load(const __nv_bfloat16* block, int position, const AttentionRowCuda& row) {
-    const unsigned lane = threadIdx.x % 32;
-    const unsigned column = threadIdx.x / 32 * (kDim / kWarps) + lane / 4 * kColumns;
 #pragma unroll
     for (unsigned step = 0; step < kBlock / 16; ++step)
 #pragma unroll
       for (unsigned r = 0; r < 4; ++r) {
-        const unsigned key = step * 16 + lane % 4 * 2 + r % 2 + r / 2 * 8;
-        const int at = position + int(key);
+        const int at = position + int(key(step, r));
         // What lies outside may be anything, and zero times that is not always zero.
-        load_words(words[step][r], block + std::size_t{key} * kDim + column, at >= row.begin && at < row.end);
+        load_words(words[step][r], block + std::size_t{key(step, r)} * kDim + column(),
+                   at >= row.begin && at < row.end);
+      }
+  }
+
+  /// `own` is the value of place `place`.
+  __device__ void replace(const std::uint16_t* own, unsigned place) {
+#pragma unroll
+    for (unsigned step = 0; step < kBlock / 16; ++step)
+#pragma unroll
+      for (unsigned r = 0; r < 4; ++r) {
+        if (key(step, r) != place) continue;
+#pragma unroll
+        for (unsigned w = 0; w < kWords; ++w)
+          words[step][r][w] = reinterpret_cast<const std::uint32_t*>(own + column())[w];
       }
   }
 
@@ -83,6 +98,12 @@ struct Values {
   }
 
  private:
+  __device__ static unsigned key(unsigned step, unsigned r) {
+    return step * 16 + threadIdx.x % 4 * 2 + r % 2 + r / 2 * 8;
+  }
+  __device__ static unsigned column() {
+    return threadIdx.x / 32 * (kDim / kWarps) + threadIdx.x % 32 / 4 * kColumns;
+  }
   __device__ static void load_words(std::uint32_t (&to)[kWords], const __nv_bfloat16* from, bool inside) {
 #pragma unroll
     for (unsigned w = 0; w < kWords; ++w) to[w] = 0;
@@ -197,11 +218,18 @@ __device__ void form_head(float* x, const AttentionHeadsCudaArgs& args, unsigned
   __syncwarp();
 }
 
-/// The row's queries of one kv head, as BF16 parts. `stores`: its key and value go into the cache. Rows of
-/// queries beyond the group stay as they are: nobody reads what is computed of them.
+/// The key and the value of a row's own position, as BF16.
 template <unsigned kDim>
-__device__ void form_heads(std::uint16_t* queries, const AttentionHeadsCudaArgs& heads, const Tile& tile,
-                           bool stores) {
+struct OwnHeads {
+  alignas(16) std::uint16_t key[kDim];
+  alignas(16) std::uint16_t value[kDim];
+};
+
+/// The row's queries of one kv head, as BF16 parts. `stores`: its key and value go into the cache and into
+/// `kept`. Rows of queries beyond the group stay as they are: nobody reads what is computed of them.
+template <unsigned kDim>
+__device__ void form_heads(std::uint16_t* queries, OwnHeads<kDim>& kept, const AttentionHeadsCudaArgs& heads,
+                           const Tile& tile, const KvPlacesCuda& place, bool stores) {
   __shared__ alignas(16) float memory[kWarps][kDim];
   float* x = memory[threadIdx.x / 32];
   const unsigned lane = threadIdx.x % 32;
@@ -217,9 +245,13 @@ __device__ void form_heads(std::uint16_t* queries, const AttentionHeadsCudaArgs&
       for (unsigned d = lane * 2; d < kDim; d += 64)
         store_query_pair<1, kDim>(queries, q, d, *reinterpret_cast<const float2*>(x + d));
     } else {
-      const KvPlacesCuda& place = heads.place[row];
-      write_kv_head(part == HeadPart::kKey ? place.key : place.value, x, tile.kv_head, kDim, KvType::kBF16,
-                    0);
+      std::uint16_t* keep = part == HeadPart::kKey ? kept.key : kept.value;
+#pragma unroll
+      for (unsigned d = lane * 2; d < kDim; d += 64)
+        *reinterpret_cast<std::uint32_t*>(keep + d) = bf16_pair(x[d], x[d + 1]);
+      KvPlaceCuda to = place.value;
+      if (part == HeadPart::kKey) to = place.key;
+      write_kv_head(to, x, tile.kv_head, kDim, KvType::kBF16, 0);
     }
     __syncwarp();
   }
@@ -235,9 +267,9 @@ struct PartBlocks {
         end(min((part + 1) * int(kPartBlocks), (range.end + int(kBlock) - 1) / int(kBlock))) {}
 };
 
-/// One part of 256 positions; `keys` are those of its first block.
+/// One part of 256 positions; `keys` and `values` are those of its first block.
 template <unsigned kDim>
-__device__ void run_part(Sums<kDim>& sums, TensorShared<1>& shared, Keys<kDim>& keys,
+__device__ void run_part(Sums<kDim>& sums, TensorShared<1>& shared, Keys<kDim>& keys, Values<kDim>& values,
                          const std::uint16_t* queries, const AttentionCudaArgs& args,
                          const AttentionRowCuda& row, const Tile& tile, const PartBlocks& blocks) {
   if (threadIdx.x < 16) {
@@ -252,27 +284,29 @@ __device__ void run_part(Sums<kDim>& sums, TensorShared<1>& shared, Keys<kDim>& 
     const int position = block * int(kBlock);
     const int at = block - row.first_block;
     score_keys<kDim>(shared, queries, keys, row, tile.group, args.scale, position);
-    // What is needed next is on its way while weights are found.
-    if (block + 1 < blocks.end) keys.load(head_of<__nv_bfloat16>(row.keys[at + 1], args, tile));
-    Values<kDim> values;
-    values.load(head_of<__nv_bfloat16>(row.values[at], args, tile), position, row);
+    // What is needed next is on its way while weights are found, and while keys are scored.
+    const bool more = block + 1 < blocks.end;
+    if (more) keys.load(head_of<__nv_bfloat16>(row.keys[at + 1], args, tile));
     __syncthreads();
     soften_block<kWarps>(shared, tile);
     __syncthreads();
     add_values<kDim>(sums, shared, values);
+    if (more)
+      values.load(head_of<__nv_bfloat16>(row.values[at + 1], args, tile), position + int(kBlock), row);
     __syncthreads();
   }
 }
 
 // Fast because a block forms the queries that it needs and stores the key and the value that it reads, which
 // saves a kernel, and because what it reads is on its way before that: tables before the kernel ahead has
-// ended, keys before the queries are there.
+// ended, keys and values before the queries are there. Its own key and value come from shared memory.
 template <unsigned kDim, bool kSplit>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kDim > 256 ? 1 : 2)
     attend_heads_kernel(const __grid_constant__ AttentionHeadsCudaArgs heads,
                         const __grid_constant__ AttentionCudaArgs args) {
   let_next_start();
   __shared__ TensorShared<1> shared;
+  __shared__ OwnHeads<kDim> own;
   extern __shared__ uint4 query_memory[];
   auto* queries = reinterpret_cast<std::uint16_t*>(query_memory);
   const Tile tile = block_tile(args, 1);
@@ -282,18 +316,24 @@ __global__ void __launch_bounds__(kThreads)
   if (part >= range.end_part) return;
   PartBlocks blocks(range, part);
   const auto* first_keys = head_of<__nv_bfloat16>(row.keys[blocks.first - row.first_block], args, tile);
+  const auto* first_values = head_of<__nv_bfloat16>(row.values[blocks.first - row.first_block], args, tile);
   // The row's own position is its last.
   const bool stores = heads.k != nullptr && (!kSplit || part == range.end_part - 1);
+  const KvPlacesCuda place = stores ? heads.place[tile.first_row] : KvPlacesCuda{};
   wait_for_earlier();
   Keys<kDim> keys;
+  Values<kDim> values;
   keys.load(first_keys);
-  form_heads<kDim>(queries, heads, tile, stores);
+  values.load(first_values, blocks.first * int(kBlock), row);
+  form_heads<kDim>(queries, own, heads, tile, place, stores);
   __syncthreads();
-  if (stores && (range.end - 1) / int(kBlock) == blocks.first && keys.has(unsigned(range.end - 1) % kBlock))
-    keys.load(first_keys);
+  if (stores && (range.end - 1) / int(kBlock) == blocks.first) {
+    keys.replace(own.key, unsigned(range.end - 1) % kBlock);
+    values.replace(own.value, unsigned(range.end - 1) % kBlock);
+  }
   Sums<kDim> sums;
   if constexpr (kSplit) {
-    run_part<kDim>(sums, shared, keys, queries, args, row, tile, blocks);
+    run_part<kDim>(sums, shared, keys, values, queries, args, row, tile, blocks);
     const auto part_of = [&](unsigned q) {
       return args.scratch + (query_offset(args, tile, q) / kDim * args.parts + blockIdx.z) * (kDim + 2);
     };
@@ -309,9 +349,11 @@ __global__ void __launch_bounds__(kThreads)
     for (; part < range.end_part; ++part) {
       if (part > range.first_part) {
         blocks = PartBlocks(range, part);
-        keys.load(head_of<__nv_bfloat16>(row.keys[blocks.first - row.first_block], args, tile));
+        const int at = blocks.first - row.first_block;
+        keys.load(head_of<__nv_bfloat16>(row.keys[at], args, tile));
+        values.load(head_of<__nv_bfloat16>(row.values[at], args, tile), blocks.first * int(kBlock), row);
       }
-      run_part<kDim>(sums, shared, keys, queries, args, row, tile, blocks);
+      run_part<kDim>(sums, shared, keys, values, queries, args, row, tile, blocks);
 #pragma unroll
       for (unsigned half = 0; half < 2; ++half) {
         const unsigned q = threadIdx.x % 32 / 4 + half * 8;

@@ -105,11 +105,16 @@ struct HeldGains<kThreads, 0> {
   __device__ Octet of(unsigned /*j*/, const auto& load) const { return load(); }
 };
 
+/// The largest of a warp's magnitudes, in one instruction: their order is that of their bits.
+__device__ inline float warp_max_magnitude(float value) {
+  return __uint_as_float(__reduce_max_sync(0xffffffffU, __float_as_uint(value)));
+}
+
 /// Sum of one kind of values and largest of another over a block that stands for kRowThreads threads: value s
 /// of a thread is that of thread s * kThreads + its own. `shared` holds 32 float2.
 template <unsigned kThreads, unsigned kSets>
 __device__ inline float2 block_sum_and_max(const float (&sums)[kSets], float largest, float2* shared) {
-  largest = warp_max(largest);
+  largest = warp_max_magnitude(largest);
 #pragma unroll
   for (unsigned s = 0; s < kSets; ++s) {
     const float sum = warp_sum(sums[s]);
@@ -117,7 +122,7 @@ __device__ inline float2 block_sum_and_max(const float (&sums)[kSets], float lar
   }
   __syncthreads();
   const float2 part = threadIdx.x % 32 < kRowThreads / 32 ? shared[threadIdx.x % 32] : float2{0.0F, 0.0F};
-  const float2 both = {warp_sum(part.x), warp_max(part.y)};
+  const float2 both = {warp_sum(part.x), warp_max_magnitude(part.y)};
   __syncthreads();
   return both;
 }

@@ -166,6 +166,18 @@ struct BatchOutput {
   }
 };
 
+/// Factors of an output's weights; may be asked for before wait_for_earlier().
+struct OutputFactors {
+  float own = 1;
+  float up = 1;  ///< of a gate's second product
+
+  __device__ OutputFactors(const TiledProductCudaArgs& args, const BatchOutput& output) {
+    if (!output.mine || !args.w[0].half) return;
+    own = args.w[output.product].factors[output.n];
+    if (has_pair(args)) up = args.w[1].factors[output.n];
+  }
+};
+
 // Fast because the weights of a warp flow through its ring without a pause, from before the kernel ahead has
 // ended, because the inputs are normed and split where they are used, and because warps wait for each other
 // once in a batch. Two blocks do not fit a multiprocessor, on purpose: two of one launch would meet on some.
@@ -193,6 +205,17 @@ __global__ void __launch_bounds__(kThreads, 1)
   Ring ring(stream_shared, count, next);
 
   const unsigned rows = args.rows;
+  const unsigned outputs = rows * 16;
+  const unsigned batch = batch_steps(rows);
+  const unsigned products = gate ? 2 : 1;
+  const unsigned places = batch * kTeams / products;
+  const unsigned place = threadIdx.x / outputs;
+  const unsigned element = threadIdx.x % outputs;
+  const auto output_of = [&](unsigned first) {
+    return BatchOutput(args, tiles, place < places ? first + place * gridDim.x : tiles, element);
+  };
+  OutputFactors ahead(args, output_of(blockIdx.x));
+
   const unsigned units = shape.chunks * 2;
   uint4* behind = stream_shared + kThreads / 32 * Ring::kWarpBytes / sizeof(uint4);
   Inputs inputs(behind, units, rows, !kHalf);
@@ -207,25 +230,17 @@ __global__ void __launch_bounds__(kThreads, 1)
   __syncthreads();
 
   // Sums of slices: [parity of the batch][step][team][slice][rows][16 outputs]
-  const unsigned outputs = rows * 16;
   float* slices =
       reinterpret_cast<float*>(behind) + Inputs::bytes(units, rows, shape.parts()) / sizeof(float);
-  const unsigned batch = batch_steps(rows);
-  const unsigned products = gate ? 2 : 1;
-  const unsigned places = batch * kTeams / products;
-  const unsigned place = threadIdx.x / outputs;
-  const unsigned element = threadIdx.x % outputs;
   unsigned parity = 0;
   for (unsigned first = blockIdx.x; first < tiles; first += places * gridDim.x) {
     // Asked for before they are needed.
-    float factor = 1;
-    float up_factor = 1;
+    const OutputFactors now = ahead;
+    ahead = OutputFactors(args, output_of(first + places * gridDim.x));
     float residual = -0.0F;  // adds nothing to any number
     float other = 0;
-    const unsigned at = place < places ? first + place * gridDim.x : tiles;
-    if (const BatchOutput output(args, tiles, at, element); output.mine) {
-      if (kHalf) factor = args.w[output.product].factors[output.n];
-      if (kHalf && gate) up_factor = args.w[1].factors[output.n];
+    const BatchOutput output = output_of(first);
+    if (output.mine) {
       const float* residuals = args.residual[output.product];
       if (residuals != nullptr) residual = __ldcg(residuals + output.to);
       if (args.up != nullptr) other = __ldcg(args.up + output.to);
@@ -243,18 +258,18 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
     }
     __syncthreads();
-    if (const BatchOutput output(args, tiles, at, element); output.mine) {
+    if (output.mine) {
       const float* sum_of = mine + place * products * kSlices * outputs + element;
       // Slices that no input belongs to are zeros.
       float value = 0;
 #pragma unroll
       for (unsigned i = 0; i < kSlices; ++i) value += sum_of[i * outputs];
-      value *= factors[element / 16] * factor;
+      value *= factors[element / 16] * now.own;
       if (gate) {
         float up = 0;
 #pragma unroll
         for (unsigned i = 0; i < kSlices; ++i) up += sum_of[(kSlices + i) * outputs];
-        value = gated(args.gate, value, up * (factors[element / 16] * up_factor));
+        value = gated(args.gate, value, up * (factors[element / 16] * now.up));
       } else if (args.up != nullptr) {
         value = gated(args.gate, value, other);
       }
@@ -271,6 +286,13 @@ std::size_t block_bytes(const TiledProductCudaArgs& args) {
   const std::size_t sums = std::size_t{2} * batch_steps(args.rows) * kTeams * kSlices * args.rows * 16;
   return kThreads / 32 * Ring::kWarpBytes +
          Inputs::bytes(args.w[0].chunks * 2, args.rows, args.w[0].parts()) + sums * sizeof(float);
+}
+
+/// Blocks of a launch. Where each team has one product at most, both of a block get one: it takes no longer,
+/// and the multiprocessors that are left over are where blocks of the next kernel ask for their weights.
+std::uint32_t blocks_of(std::uint32_t tiles, bool gate, std::uint32_t multiprocessors) {
+  const bool one_each = !gate && tiles > multiprocessors && tiles <= kTeams * multiprocessors;
+  return one_each ? (tiles + kTeams - 1) / kTeams : std::min(tiles, multiprocessors);
 }
 
 /// Pairs of chunks of a warp on their way.
@@ -290,7 +312,7 @@ void stream_product(CudaQueue& queue, const TiledProductCudaArgs& args) {
   const bool gate = has_pair(args);
   std::uint32_t tiles = 0;
   for (unsigned i = 0; i < (gate ? 1 : args.count); ++i) tiles += args.w[i].tiles();
-  const Grid grid = {std::min(tiles, std::uint32_t(queue.multiprocessors()))};
+  const Grid grid = {blocks_of(tiles, gate, std::uint32_t(queue.multiprocessors()))};
   for_kind(args.w[0], [&]<TileCode kCode, unsigned kGroup, bool kHalf>() {
     constexpr unsigned kPairs = kRingPairs<kCode>;
     queue.launch(stream_kernel<kCode, kGroup, kHalf, kPairs>, grid,

@@ -50,6 +50,31 @@ __global__ void add_norm_block(AddNormCudaArgs args) {
         __fadd_rn(args.x[first + i], __fmul_rn(args.y[first + i] * scale, args.gain[i])) * args.factor;
 }
 
+__global__ void add_norms_block(AddNormsCudaArgs args) {
+  begin_kernel();
+  __shared__ float2 shared[32];
+  const unsigned dim = unsigned(args.dim);
+  const std::size_t first = std::size_t{blockIdx.x} * dim;
+  float2 part = {};
+#pragma unroll 4
+  for (unsigned i = threadIdx.x; i < dim; i += blockDim.x) {
+    const float x = args.x[first + i];
+    const float y = args.y[first + i];
+    part.x = fmaf(x, x, part.x);
+    part.y = fmaf(y, y, part.y);
+  }
+  part = {warp_sum(part.x), warp_sum(part.y)};
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = part;
+  __syncthreads();
+  const float2 sums = shared[threadIdx.x % 32];
+  const float x_scale = 1.0F / sqrtf(warp_sum(sums.x) / float(dim) + args.x_eps);
+  const float y_scale = 1.0F / sqrtf(warp_sum(sums.y) / float(dim) + args.y_eps);
+#pragma unroll 4
+  for (unsigned i = threadIdx.x; i < dim; i += blockDim.x)
+    args.out[first + i] = __fadd_rn(__fmul_rn(args.x[first + i] * x_scale, args.x_gain[i]),
+                                    __fmul_rn(args.y[first + i] * y_scale, args.y_gain[i]));
+}
+
 __global__ void l2_norm_warp(L2NormCudaArgs args) {
   begin_kernel();
   const unsigned heads = unsigned(args.count / args.dim);
@@ -90,6 +115,10 @@ void rms_norm_cuda(CudaQueue& queue, float* out, const float* x, const float* w,
 
 void add_norm_cuda(CudaQueue& queue, const AddNormCudaArgs& args) {
   queue.launch(add_norm_block, {blocks_for(args.rows, 1)}, {kThreads}, args);
+}
+
+void add_norms_cuda(CudaQueue& queue, const AddNormsCudaArgs& args) {
+  queue.launch(add_norms_block, {blocks_for(args.rows, 1)}, {kThreads}, args);
 }
 
 void l2_norm_cuda(CudaQueue& queue, const L2NormCudaArgs& args) {

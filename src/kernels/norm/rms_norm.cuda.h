@@ -25,6 +25,19 @@ struct AddNormCudaArgs {
   float factor = 1;
 };
 void add_norm_cuda(CudaQueue& queue, const AddNormCudaArgs& args);
+/// out = norm(x) * x_gain + norm(y) * y_gain; out may be either. One block sums a row of any length.
+struct AddNormsCudaArgs {
+  float* out = nullptr;
+  const float* x = nullptr;
+  const float* y = nullptr;
+  const float* x_gain = nullptr;
+  const float* y_gain = nullptr;
+  std::size_t rows = 0;
+  std::size_t dim = 0;
+  float x_eps = 0;
+  float y_eps = 0;
+};
+void add_norms_cuda(CudaQueue& queue, const AddNormsCudaArgs& args);
 /// Heads [begin, begin + count) / dim of every row of x [rows, stride], in place, times scale.
 struct L2NormCudaArgs {
   float* x = nullptr;

@@ -42,16 +42,16 @@ void DenseFfn::operator()(Step& step, const Tensor& out, Residual& h) const {
 }
 
 void MoeFfn::operator()(Step& step, const Tensor& out, Residual& h) const {
-  const Tensor dense = post_norm_dense(step, mlp(step, layers::Normed{pre_norm, h}));
+  const Tensor dense = mlp(step, layers::Normed{pre_norm, h});
   const Tensor logits = layers::project<1>(step, layers::Normed{router_norm, h}, {&router_proj})[0];
   const layers::Normed in{pre_norm_experts, h};
   if (step.ops.routed_experts != nullptr) {
     const Tensor routed = step.floats(out.shape);
     experts.run_routed(step, routed, in, {.logits = logits, .k = top_k, .expert_scale = expert_scale});
-    return layers::add_normed(step, out, dense, post_norm_experts, routed);
+    return layers::add_norms(step, out, post_norm_dense, dense, post_norm_experts, routed);
   }
   const layers::Routing routing = layers::route(step, logits, top_k, expert_scale);
-  layers::add_normed(step, out, dense, post_norm_experts, experts(step, in(step), routing));
+  layers::add_norms(step, out, post_norm_dense, dense, post_norm_experts, experts(step, in(step), routing));
 }
 
 void PerLayerInput::operator()(Step& step, const Tensor& out, Residual& h, const Tensor& input) const {
