@@ -288,10 +288,12 @@ std::size_t block_bytes(const TiledProductCudaArgs& args) {
          Inputs::bytes(args.w[0].chunks * 2, args.rows, args.w[0].parts()) + sums * sizeof(float);
 }
 
-/// Blocks of a launch. Where each team has one product at most, both of a block get one: it takes no longer,
-/// and the multiprocessors that are left over are where blocks of the next kernel ask for their weights.
-std::uint32_t blocks_of(std::uint32_t tiles, bool gate, std::uint32_t multiprocessors) {
-  const bool one_each = !gate && tiles > multiprocessors && tiles <= kTeams * multiprocessors;
+/// Blocks of a launch. Where each team has one product at most, both of a block get one: it takes no longer
+/// with few rows, and on the multiprocessors that are left over blocks of the next kernel ask for weights.
+std::uint32_t blocks_of(const TiledProductCudaArgs& args, std::uint32_t tiles,
+                        std::uint32_t multiprocessors) {
+  const bool one_each = args.rows <= kFormedRows && !has_pair(args) && tiles > multiprocessors &&
+                        tiles <= kTeams * multiprocessors;
   return one_each ? (tiles + kTeams - 1) / kTeams : std::min(tiles, multiprocessors);
 }
 
@@ -312,7 +314,7 @@ void stream_product(CudaQueue& queue, const TiledProductCudaArgs& args) {
   const bool gate = has_pair(args);
   std::uint32_t tiles = 0;
   for (unsigned i = 0; i < (gate ? 1 : args.count); ++i) tiles += args.w[i].tiles();
-  const Grid grid = {blocks_of(tiles, gate, std::uint32_t(queue.multiprocessors()))};
+  const Grid grid = {blocks_of(args, tiles, std::uint32_t(queue.multiprocessors()))};
   for_kind(args.w[0], [&]<TileCode kCode, unsigned kGroup, bool kHalf>() {
     constexpr unsigned kPairs = kRingPairs<kCode>;
     queue.launch(stream_kernel<kCode, kGroup, kHalf, kPairs>, grid,
