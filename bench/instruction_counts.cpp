@@ -26,7 +26,8 @@ using namespace lanner::kernels;
 constexpr std::size_t kColumns = 1024;
 constexpr std::size_t kOutputs = 256;
 
-std::function<void()> int8_linear(const WeightSpec& spec, std::size_t rows) {
+std::function<void()> int8_linear(const WeightSpec& spec, std::size_t rows,
+                                  WeightStreams streams = WeightStreams::kOne) {
   struct Memory {
     Buffer weights;
     PackedView w;
@@ -43,7 +44,7 @@ std::function<void()> int8_linear(const WeightSpec& spec, std::size_t rows) {
   memory->sums.resize(rows * kColumns / group);
   memory->offsets.resize(rows * kColumns / group);
   memory->out.resize(rows * kOutputs);
-  const auto kernels = int8_kernels_avx2(spec, WeightStreams::kOne);
+  const auto kernels = int8_kernels_avx2(spec, streams);
   kernels.quantize_rows(
       {memory->codes.data(), memory->scales.data(), memory->sums.data(), memory->offsets.data()},
       ramp(rows * kColumns).data(), rows, kColumns, group);
@@ -109,6 +110,9 @@ std::map<std::string, std::function<std::function<void()>()>> cases() {
       all["int8_linear_" + name + "_" + std::to_string(rows) + "rows"] = [=, spec = spec] {
         return int8_linear(spec, rows);
       };
+  all["int8_linear_4bit_1rows_4streams"] = [spec = formats.at("4bit")] {
+    return int8_linear(spec, 1, WeightStreams::kFour);
+  };
   return all;
 }
 

@@ -34,14 +34,13 @@ ThreadPool::~ThreadPool() {
 
 std::optional<ThreadPool::Pieces::Piece> ThreadPool::Pieces::next() {
   const std::size_t parts = pool_.shares_.size();
-  const std::size_t units = (count_ + grain_ - 1) / grain_;
   for (; parts_left_ != 0; --parts_left_) {
-    const std::size_t end = units * (part_ + 1) / parts;
-    std::atomic<std::size_t>& taken = pool_.shares_[part_].next;
-    // Looked at first: a part that is used up is asked once by each thread, not written.
-    if (taken.load(std::memory_order_relaxed) < end) {
-      const std::size_t unit = taken.fetch_add(1, std::memory_order_relaxed);
-      if (unit < end) return Piece{unit * grain_, std::min(count_, (unit + 1) * grain_)};
+    const std::size_t end = count_ * (part_ + 1) / parts;
+    std::atomic<std::size_t>& untaken = pool_.shares_[part_].next;
+    // Looked at first: a part that is used up is written no more than once by each thread.
+    if (untaken.load(std::memory_order_relaxed) < end) {
+      const std::size_t begin = untaken.fetch_add(grain_, std::memory_order_relaxed);
+      if (begin < end) return Piece{begin, std::min(begin + grain_, end)};
     }
     part_ = part_ + 1 == parts ? 0 : part_ + 1;
   }

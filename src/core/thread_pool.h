@@ -49,8 +49,8 @@ class ThreadPool {
 
    private:
     friend ThreadPool;
-    Pieces(ThreadPool& pool, std::size_t count, std::size_t grain, int thread)
-        : pool_(pool), count_(count), grain_(grain), part_(static_cast<std::size_t>(thread)) {}
+    Pieces(ThreadPool& pool, std::size_t count, std::size_t grain, std::size_t part)
+        : pool_(pool), count_(count), grain_(grain), part_(part) {}
 
     ThreadPool& pool_;
     std::size_t count_;
@@ -59,16 +59,17 @@ class ThreadPool {
     std::size_t parts_left_ = pool_.shares_.size();
   };
 
-  /// Calls body(pieces, thread) once per thread, which takes pieces of `grain` of [0, count) until there are
-  /// none: for ranges so long that cores of unequal speed would wait for each other. body must not throw.
+  /// Calls body(pieces, thread) for each of as many even parts of [0, count) as there are threads; body takes
+  /// pieces of at most `grain` until there are none, its own part's first. For ranges so long that cores of
+  /// unequal speed would wait for each other. The caller may also do what a late worker has not begun, and
+  /// any body may get any piece. body must not throw.
   template <typename Body>
   void share(std::size_t count, std::size_t grain, Body&& body) {
-    const std::size_t units = (count + grain - 1) / grain;
     for (std::size_t part = 0; part < shares_.size(); ++part)
-      shares_[part].next.store(units * part / shares_.size(), std::memory_order_relaxed);
+      shares_[part].next.store(count * part / shares_.size(), std::memory_order_relaxed);
     split(shares_.size(), 1, [&](std::size_t begin, std::size_t end, int thread) {
       for (std::size_t part = begin; part < end; ++part) {
-        Pieces pieces(*this, count, grain, static_cast<int>(part));
+        Pieces pieces(*this, count, grain, part);
         body(pieces, thread);
       }
     });
@@ -109,7 +110,7 @@ class ThreadPool {
 
   /// On a line of its own: mostly one thread takes from it.
   struct alignas(64) Share {
-    std::atomic<std::size_t> next{0};  ///< piece of a part that nobody has taken
+    std::atomic<std::size_t> next{0};  ///< where what nobody has taken of a part begins
   };
 
   Job job_;  ///< written while no part is claimed and unfinished, published by generation_

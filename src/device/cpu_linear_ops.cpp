@@ -28,11 +28,11 @@ void embed(Stream& stream, const Tensor& out, const Matrix& table, std::span<con
 
 namespace {
 
-/// Units that a thread takes at a time, in whole blocks: about an eighth of its part; of a single row, which
-/// waits for memory and wants long streams, half of it.
+/// Units that a thread takes at a time, in whole blocks: some eighth of its part; of a single row, which
+/// waits for memory and wants long streams, some half.
 std::size_t piece_units(std::size_t units, std::size_t rows, std::size_t threads) {
-  const std::size_t pieces = (rows == 1 ? 2 : 8) * threads;
-  return std::max<std::size_t>(1, units / (pieces * kBlockUnits)) * kBlockUnits;
+  const std::size_t blocks = units / ((rows == 1 ? 2 : 8) * threads * kBlockUnits);
+  return std::max<std::size_t>(1, blocks) * kBlockUnits;
 }
 
 /// Runs body(input, begin, end, scratch) over pieces of [0, units), with the input in the forms that the

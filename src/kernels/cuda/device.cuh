@@ -16,8 +16,9 @@ __device__ inline void let_next_start() {
 #endif
 }
 
-/// Nothing earlier is still running afterwards. What comes before may touch weights alone, and what was
-/// staged (CudaQueue::stage()): that is copied before the first kernel of a part of a step starts.
+/// Nothing earlier is still running afterwards. What comes before may touch weights alone, what was
+/// staged (CudaQueue::stage()), which is copied before the first kernel of a part of a step starts, and what
+/// a kernel wrote before the one ahead let this one start; it may ask for anything to come to a cache.
 __device__ inline void wait_for_earlier() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

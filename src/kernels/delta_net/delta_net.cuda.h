@@ -83,18 +83,18 @@ struct DeltaMixCuda {
   DeltaNetRowsCuda rows;           ///< with z; beta and log_decay are b and a before
   const float* x = nullptr;        ///< [rows, q | k | v]
   const float* history = nullptr;  ///< [3, channels]
-  float* next_history = nullptr;   ///< HistoryPush: its last `kept` rows, 3 or as many as `rows`
+  float* next_history = nullptr;   ///< [kept, channels]: HistoryPush's last, 3 or as many as `rows`
   float* qkv = nullptr;            ///< rows.qkv, which is written, as are:
-  float* beta = nullptr;
-  float* log_decay = nullptr;
+  float* beta = nullptr;           ///< [rows, value_heads]
+  float* log_decay = nullptr;      ///< [rows, value_heads]
   std::size_t kept = 0;
 };
 struct DeltaMixWeightsCuda {
-  const float* conv = nullptr;  ///< [4, channels]
-  const float* a_log = nullptr;
-  const float* dt_bias = nullptr;
-  float eps = 0;          ///< of the norms of queries and keys
-  float query_scale = 1;  ///< of normed queries
+  const float* conv = nullptr;     ///< [4, channels]
+  const float* a_log = nullptr;    ///< [value_heads]
+  const float* dt_bias = nullptr;  ///< [value_heads]
+  float eps = 0;                   ///< of the norms of queries and keys
+  float query_scale = 1;           ///< of normed queries
 };
 /// Four taps. To the same bits as causal_conv_cuda(), push_history_cuda(), l2_norm_cuda(),
 /// delta_net_gates_cuda(), delta_step_cuda() and gated_rms_norm_cuda() one after the other.

@@ -143,6 +143,7 @@ __device__ void ask_ahead(const float* from, unsigned floats, unsigned first_thr
 /// The rows of a call.
 __device__ const DeltaNetRowsCuda& rows_of(const DeltaNetRowsCuda& call) { return call; }
 __device__ const DeltaNetRowsCuda& rows_of(const DeltaMixCuda& call) { return call.rows; }
+
 /// Where a thread reads of a row: in the first three quarters an element of query, key or value, in the last
 /// the head's gates and, of mixed rows, an element of z.
 struct RowPlaces {
@@ -160,7 +161,7 @@ struct RowPart {
   }
 };
 
-/// 1 / |x| of a convolved query or key, to the bits of l2_norm_cuda(), by any warp.
+/// scale / sqrt(|x|^2 + eps) of a convolved query or key, to the bits of l2_norm_cuda(), by any warp.
 __device__ float norm_factor(const float* x, unsigned dim, float scale, float eps) {
   float squares = 0;
 #pragma unroll

@@ -200,8 +200,8 @@ __global__ void __launch_bounds__(kThreads) expert_kernel(const __grid_constant_
 }
 
 // The same of a row that chooses its experts: fast because every block chooses for itself, which takes less
-// than a kernel, and norms and splits the row while its weights are on their way. Two blocks leave room on a
-// multiprocessor for one of join_kernel().
+// than a kernel, and norms and splits the row while its weights are on their way. Of 64 registers a thread,
+// so that two blocks leave room on a multiprocessor for those of join_kernel().
 template <TileCode kCode, unsigned kGroup, bool kHalf, unsigned kAhead>
 __global__ void __launch_bounds__(kThreads, 4)
     choosing_kernel(const __grid_constant__ TiledProductCudaArgs args, unsigned row_place) {

@@ -10,26 +10,20 @@
 
 namespace lanner::kernels {
 
-#if defined(__aarch64__)
 namespace {
-
-/// True when NEON comes with the int8 dot product of Armv8.2.
-bool cpu_has_dot_product() { return (::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }
-
-}  // namespace
-#endif
 
 #if defined(__x86_64__)
-namespace {
-
 /// Zen 3 reads four streams 20 % faster than one that is prefetched, Zen 5 one 15 % faster than four. What
 /// has AVX-512 is taken for the latter's kind.
 WeightStreams avx2_streams() {
   return cpu_supports(Isa::kAvx512) ? WeightStreams::kOne : WeightStreams::kFour;
 }
+#elif defined(__aarch64__)
+/// True when NEON comes with the int8 dot product of Armv8.2.
+bool cpu_has_dot_product() { return (::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }
+#endif
 
 }  // namespace
-#endif
 
 Int8Kernels find_int8_kernels(const WeightSpec& spec, Isa isa) {
 #if defined(__x86_64__)
