@@ -315,7 +315,10 @@ class Tiles {
 /// Tiles whose single rows take four side by side, for int8_linear_of().
 template <typename Codes>
 struct SideBySide {
-  static constexpr Int8LinearFn* linear = Tiles<Codes>::side_by_side;
+  static void linear(const PackedView& w, const QuantizedRows& x, float* out, std::size_t out_stride,
+                     std::size_t rows, std::size_t tile_begin, std::size_t tile_end) {
+    Tiles<Codes>::side_by_side(w, x, out, out_stride, rows, tile_begin, tile_end);
+  }
 };
 
 inline float largest_lane(__m256 v) {
