@@ -19,9 +19,6 @@ struct WarpRow {
   uint4* low;
   float* sums;
 
-  __host__ __device__ static std::size_t bytes(unsigned units, unsigned parts) {
-    return std::size_t{units} * (parts * 64 + (parts == 2 ? 16 : 0));
-  }
   __device__ WarpRow(std::uint8_t* memory, unsigned units, bool two_parts)
       : high(reinterpret_cast<uint4*>(memory)),
         low(high + (two_parts ? units * 4 : 0)),
@@ -120,7 +117,7 @@ __global__ void __launch_bounds__(32 * kMostWarps)
   using Slots = ChunkSlots<kCode, kGroup, kHalf, kAhead, 32>;
   Slots slots(join_shared + warp * (Slots::kBytes / sizeof(uint4)), lane);
   auto* memory = reinterpret_cast<std::uint8_t*>(join_shared) + warps * Slots::kBytes +
-                 warp * WarpRow::bytes(units, args.shape.parts());
+                 warp * split_row_bytes(units, args.shape.parts());
   const WarpRow row(memory, units, !kHalf);
   // The kernel ahead began when the routing or the logits were there, and this one after it.
   if (args.choice.logits != nullptr) {
@@ -179,7 +176,7 @@ constexpr unsigned kJoinAhead = kCode == TileCode::kInt4   ? 12
 
 void join_experts_cuda(CudaQueue& queue, const JoinExpertsCudaArgs& args) {
   const unsigned warps = std::min<unsigned>(args.per_row, kMostWarps);
-  const std::size_t rows = warps * WarpRow::bytes(args.shape.chunks * 2, args.shape.parts());
+  const std::size_t rows = warps * split_row_bytes(args.shape.chunks * 2, args.shape.parts());
   for_kind(args.shape, [&]<TileCode kCode, unsigned kGroup, bool kHalf>() {
     constexpr unsigned kAhead = kJoinAhead<kCode>;
     const std::size_t slots = warps * ChunkSlots<kCode, kGroup, kHalf, kAhead, 32>::kBytes;

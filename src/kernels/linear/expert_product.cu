@@ -53,9 +53,6 @@ struct OwnRow {
   uint4* low;
   float* sums;
 
-  __host__ __device__ static std::size_t bytes(unsigned units, unsigned parts) {
-    return std::size_t{units} * (parts * 64 + (parts == 2 ? 16 : 0));
-  }
   __device__ OwnRow(uint4* memory, unsigned units)
       : high(memory), low(memory + units * 4), sums(reinterpret_cast<float*>(memory + units * 8)) {}
 
@@ -270,7 +267,7 @@ void expert_product(CudaQueue& queue, const TiledProductCudaArgs& args) {
     const std::size_t bytes = ChunkSlots<kCode, kGroup, kHalf, kAhead, kThreads>::kBytes + sums;
     if (args.experts.choice.logits == nullptr)
       return queue.launch(expert_kernel<kCode, kGroup, kHalf, kAhead>, grid, {kThreads, bytes}, args);
-    const std::size_t row = OwnRow::bytes(args.w[0].chunks * 2, args.w[0].parts());
+    const std::size_t row = split_row_bytes(args.w[0].chunks * 2, args.w[0].parts());
     queue.launch(choosing_kernel<kCode, kGroup, kHalf, kAhead>, grid, {kThreads, bytes + row}, args,
                  std::uint32_t(bytes));
   });

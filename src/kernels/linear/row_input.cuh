@@ -70,6 +70,12 @@ __device__ inline OctetParts split_octet(const Octet& octet, float factor, bool 
   return {{high[0], high[1], high[2], high[3]}, {low[0], low[1], low[2], low[3]}, sum};
 }
 
+/// Bytes of one split row that a block or a warp keeps for itself: [units, 4] high and, of two parts, as many
+/// low and [units] sums.
+__host__ __device__ inline std::size_t split_row_bytes(unsigned units, unsigned parts) {
+  return std::size_t{units} * (parts * 64 + (parts == 2 ? 16 : 0));
+}
+
 /// Gains that a thread asks for ahead of time; kCount 0: for rows that have none.
 template <unsigned kThreads, unsigned kCount = 2>
 struct HeldGains {
